@@ -71,6 +71,7 @@ class ResponseFramer:
 
     __slots__ = (
         "_announced",
+        "_code",
         "_head",
         "_head_request",
         "_left",
@@ -101,6 +102,7 @@ class ResponseFramer:
         self._announced = 0  # body bytes up to the end of the current chunk, extensions included
         self._left = 0  # bytes missing of the current chunk, or of content-length
         self._version = 1
+        self._code = 0
         self.status: int | None = None
         self.reason = b""
         self.header_lines: list[bytes] = []  # without line ends, folded lines joined
@@ -334,18 +336,17 @@ class ResponseFramer:
         ):
             return self._fail(BAD_FRAMING, f"not an HTTP/1.1 status line: {line[:40]!r}")
         self._version = line[7] - 48
-        self.status = int(code)
+        self._code = int(code)
         self.reason = line[13:]
         self._state = _HEADERS
         return NEED_MORE
 
     def _headers_end(self) -> int:
         """Headers are whole: skip an interim response, else find out how the body is delimited (RFC 9112 §6.3)."""
-        status = self.status or 0
+        status = self._code
         if status < 200:
             if status == 101:
                 return self._fail(BAD_FRAMING, "switched protocols though nobody asked")
-            self.status = None
             self.header_lines = []
             self._state = _STATUS
             return NEED_MORE
@@ -364,6 +365,7 @@ class ResponseFramer:
                 codings += [part.strip().lower() for part in value.split(b",")]
             elif name == b"connection":
                 connection += [part.strip().lower() for part in value.split(b",")]
+        self.status = status
         self.headers_done = True
         keep_alive = b"close" not in connection and (self._version >= 1 or b"keep-alive" in connection)
         codings = [coding for coding in codings if coding not in (b"", b"identity")]

@@ -1,0 +1,117 @@
+"""A captured response taken apart: status, headers, and body pieces that remember their read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+
+import msgspec
+
+from relaymark.dialects.content import Segment, decode_content
+from relaymark.dialects.http1 import COMPLETE, TOO_LARGE, ResponseFramer
+
+MAX_HEADER = 64 * 1024
+MAX_BODY = 64 * 1024 * 1024
+
+
+class ParsedResponse(msgspec.Struct, kw_only=True):
+    """One response as far as its bytes go.
+
+    ``segments`` are the decoded body in order, each with the index of the read that contained its last byte.
+    ``complete``: the framing's end was reached, or ``close_delimited`` is True and the peer's close is the end.
+    ``framing_error`` is set when the bytes are not HTTP/1.1 (``too_large``: or above a cap), ``content_error`` when
+    the content coding could not be undone; both leave what came before them in place.
+    """
+
+    status: int | None = None
+    reason: str = ""
+    headers: list[tuple[str, str]] = msgspec.field(default_factory=list[tuple[str, str]])
+    trailers: list[tuple[str, str]] = msgspec.field(default_factory=list[tuple[str, str]])
+    segments: list[Segment] = msgspec.field(default_factory=list[Segment])
+    complete: bool = False
+    close_delimited: bool = False
+    too_large: bool = False
+    framing_error: str = ""
+    content_error: str = ""
+    content_whole: bool = True
+    body_bytes: int = 0  # after de-chunking, before decompression
+    trailing: int = 0  # bytes after the end of the response
+
+    def header(self, name: str) -> str | None:
+        """First value of a header, by lower-case name."""
+        return next((value for key, value in self.headers if key == name), None)
+
+    @property
+    def body(self) -> bytes:
+        """The decoded body in one piece."""
+        return b"".join([piece for _, piece in self.segments])
+
+
+def parse_response(
+    raw: bytes,
+    sizes: Sequence[int],
+    *,
+    max_header: int = MAX_HEADER,
+    max_body: int = MAX_BODY,
+    head_request: bool = False,
+) -> ParsedResponse:
+    """Take apart the bytes of one response; ``sizes`` are the bytes of each read, in order.
+
+    Never raises on what a server sent. Sizes that don't add up to ``raw`` are tolerated: bytes beyond them
+    count for the last read.
+    """
+    framer = ResponseFramer(max_header, max_body, head_request)
+    spans: list[tuple[int, int]] = []
+    code = framer.scan(raw, spans)
+    parsed = ParsedResponse(
+        status=framer.status,
+        reason=framer.reason.decode("latin-1").strip(),
+        complete=code == COMPLETE,
+        close_delimited=framer.close_delimited,
+        too_large=code == TOO_LARGE,
+        framing_error=framer.error,
+        trailing=framer.trailing,
+    )
+    if not framer.headers_done:
+        return parsed
+    parsed.headers = [_header(line) for line in framer.header_lines]
+    parsed.trailers = [_header(line) for line in framer.trailer_lines]
+    parsed.segments = _by_read(raw, spans, sizes)
+    parsed.body_bytes = sum(end - start for start, end in spans)
+    codings = [
+        part.strip().lower()
+        for name, value in parsed.headers
+        if name == "content-encoding"
+        for part in value.split(",")
+    ]
+    codings += [coding.decode("latin-1") for coding in framer.codings]
+    if codings and spans:
+        content = decode_content(parsed.segments, codings, max_body)
+        parsed.segments = content.segments
+        parsed.content_error = content.error
+        parsed.content_whole = content.whole
+    return parsed
+
+
+def _header(line: bytes) -> tuple[str, str]:
+    name, _, value = line.decode("latin-1").partition(":")
+    return name.strip().lower(), value.strip(" \t")
+
+
+def _by_read(raw: bytes, spans: list[tuple[int, int]], sizes: Sequence[int]) -> list[Segment]:
+    """Cut the body's spans where reads end, and number them."""
+    ends = list(accumulate(sizes))
+    last = len(ends) - 1
+    segments: list[Segment] = []
+    read = 0
+    for begin, end in spans:
+        start = begin
+        while read < last and ends[read] <= start:
+            read += 1
+        while read < last and ends[read] < end:
+            if ends[read] > start:
+                segments.append((read, raw[start : ends[read]]))
+                start = ends[read]
+            read += 1
+        segments.append((read, raw[start:end]))
+    return segments
