@@ -1,0 +1,203 @@
+"""The client of one endpoint: a pool of connections, timeouts, and the counters a heartbeat reports."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass
+
+from relaymark.dialects.http1 import ResponseFramer
+from relaymark.trace import Capture, TransferEnd, wall_offset_ns
+from relaymark.wire.connection import Connection
+from relaymark.wire.exchange import Exchange
+from relaymark.wire.target import Target
+
+_now = time.monotonic_ns
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """Bounds on one attempt in ns; ``None`` is no bound. ``idle`` bounds the silence between two reads."""
+
+    connect: int | None = 10_000_000_000
+    first_byte: int | None = None
+    idle: int | None = 120_000_000_000
+    total: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Caps on what a response may make us hold, in bytes."""
+
+    header: int = 256 << 10
+    body: int = 64 << 20
+
+
+@dataclass(slots=True)
+class Counters:
+    """What the client did since its start."""
+
+    sent: int = 0
+    ended: int = 0
+    failed: int = 0
+    bytes_in: int = 0
+    reads: int = 0
+    backpressure: int = 0
+    reconnects: int = 0
+
+
+class Client:
+    """Sends requests to one endpoint over as many connections as are needed; there is no hidden cap.
+
+    Must be used from one running event loop. Connections are reused last-in first-out when ``keep_alive`` is set.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        *,
+        timeouts: Timeouts | None = None,
+        limits: Limits | None = None,
+        keep_alive: bool = True,
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._target = target
+        self._timeouts = timeouts or Timeouts()
+        self._limits = limits or Limits()
+        self._keep_alive = keep_alive
+        self._idle: list[Connection] = []
+        self._flying: dict[Exchange, None] = {}
+        self._wall_offset = wall_offset_ns()
+        self.counters = Counters()
+
+    @property
+    def in_flight(self) -> int:
+        """Exchanges begun and not over."""
+        return len(self._flying)
+
+    @property
+    def reads_in_flight(self) -> int:
+        """Socket reads of the exchanges in flight, for live progress."""
+        return sum(len(exchange.user) for exchange in self._flying)
+
+    def set_wall_offset(self, offset: int) -> None:
+        """Takes a fresh CLOCK_REALTIME − CLOCK_MONOTONIC in ns, for the kernel stamps of what ends from now on."""
+        self._wall_offset = offset
+
+    async def send(self, capture: Capture, head: bytes, body: bytes | memoryview) -> Capture:
+        """Sends one request and returns its capture when the response is over; never raises for what a peer did.
+
+        Args:
+            capture: Identity filled in; stamps, end and bytes are written here.
+            head: Request line and headers with the final blank line.
+            body: The body, as long as ``head``'s Content-Length says.
+        """
+        framer = ResponseFramer(self._limits.header, self._limits.body)
+        exchange = Exchange(capture, head, body, framer, _now())
+        self._flying[exchange] = None
+        self.counters.sent += 1
+        if self._idle:
+            self._idle.pop().send(exchange)
+        else:
+            Connection(self._loop, self, self._target).open(exchange, self._target.addresses[0])
+        return await exchange.future
+
+    # -- what connections tell ----------------------------------------------------------------------------------
+
+    def over(self, connection: Connection, exchange: Exchange, end: TransferEnd, error: str) -> None:
+        """Ends an exchange, or sends it again once where a kept-alive connection had died before it was used."""
+        if connection.reusable and self._keep_alive:
+            self._idle.append(connection)
+        else:
+            connection.close()
+        # RFC 9112 §9.3.1: a server may close an idle connection at any time; a request that met that close and got
+        # no byte back may be sent again. Once, on a fresh connection, counted, and never taken for a server error.
+        raced = end in (TransferEnd.RESET, TransferEnd.EOF) and exchange.silent and connection.used > 1
+        if raced and not exchange.capture.reconnects:
+            exchange.capture.reconnects = 1
+            exchange.unsent = None
+            exchange.framer = ResponseFramer(self._limits.header, self._limits.body)
+            exchange.feed = exchange.framer.feed
+            exchange.sent = 0
+            self.counters.reconnects += 1
+            self._drop_idle()
+            Connection(self._loop, self, self._target).open(exchange, self._target.addresses[0])
+            return
+        self._finish(exchange, end, error)
+
+    def failed_to_connect(self, exchange: Exchange, end: TransferEnd, error: str, code: int) -> None:
+        """Tries the name's next address (RFC 8305 without the race: addresses were sorted by the resolver)."""
+        del code
+        if end is TransferEnd.REFUSED and exchange.address + 1 < len(self._target.addresses):
+            exchange.address += 1
+            address = self._target.addresses[exchange.address]
+            Connection(self._loop, self, self._target).open(exchange, address)
+            return
+        if end is TransferEnd.CLIENT_ERROR:
+            self.counters.backpressure += 1
+        self._finish(exchange, end, error)
+
+    def idle_lost(self, connection: Connection) -> None:
+        """Forgets an idle connection that the peer closed."""
+        if connection in self._idle:
+            self._idle.remove(connection)
+
+    def _finish(self, exchange: Exchange, end: TransferEnd, error: str) -> None:
+        self._flying.pop(exchange, None)
+        counters = self.counters
+        counters.ended += 1
+        if end is not TransferEnd.COMPLETE:
+            counters.failed += 1
+        complete = end is TransferEnd.COMPLETE and exchange.user
+        capture = exchange.seal(end, error, exchange.user[-1] if complete else _now(), self._wall_offset)
+        counters.reads += len(exchange.user)
+        counters.bytes_in += len(capture.raw)
+        if not exchange.future.done():
+            exchange.future.set_result(capture)
+
+    # -- ending from our side -----------------------------------------------------------------------------------
+
+    def sweep(self) -> None:
+        """Ends what has run into a timeout. Call it a few times a second."""
+        now = _now()
+        limits = self._timeouts
+        for exchange in list(self._flying):
+            end = _timed_out(exchange, now, limits)
+            if end is not None:
+                self._abort(exchange, end, "")
+
+    def cancel_all(self) -> None:
+        """Ends everything in flight as cancelled."""
+        for exchange in list(self._flying):
+            self._abort(exchange, TransferEnd.CANCELLED, "cancelled by the client")
+
+    def _abort(self, exchange: Exchange, end: TransferEnd, error: str) -> None:
+        connection = exchange.connection
+        if connection is None:
+            self._finish(exchange, end, error)
+        else:
+            connection.abort(end, error)
+
+    def _drop_idle(self) -> None:
+        for connection in self._idle:
+            connection.close()
+        self._idle.clear()
+
+    def close(self) -> None:
+        """Cancels what is in flight and closes every connection."""
+        self.cancel_all()
+        self._drop_idle()
+
+
+def _timed_out(exchange: Exchange, now: int, limits: Timeouts) -> TransferEnd | None:
+    """Which bound the exchange has passed: total, connect, first byte, idle, in this order."""
+    if limits.total is not None and now - exchange.started > limits.total:
+        return TransferEnd.TIMEOUT_TOTAL
+    if not exchange.connected:
+        late = limits.connect is not None and now - exchange.started > limits.connect
+        return TransferEnd.TIMEOUT_CONNECT if late else None
+    if exchange.silent:
+        late = limits.first_byte is not None and now - exchange.connected > limits.first_byte
+        return TransferEnd.TIMEOUT_FIRST_BYTE if late else None
+    late = limits.idle is not None and now - exchange.user[-1] > limits.idle
+    return TransferEnd.TIMEOUT_IDLE if late else None
