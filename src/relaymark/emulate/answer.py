@@ -9,9 +9,10 @@ from time import monotonic_ns
 from relaymark.emulate.ask import Ask
 from relaymark.emulate.pacedconfig import PacedConfig, plan_gaps
 from relaymark.emulate.truth import TruthRecord
-from relaymark.emulate.voice import Voice, embeddings_body, usage_fields
+from relaymark.emulate.voice import WORDS, Voice, embeddings_body, usage_fields
 
 _SECOND = 1_000_000_000
+_PHASES = len(WORDS)  # the words repeat after so many tokens
 
 
 def response_head(status: str, kind: str, *, length: int | None, gzip: bool, close: bool) -> bytes:
@@ -36,8 +37,27 @@ class Answer:
     """
 
     __slots__ = (
-        "_ask", "_base", "_close", "_config", "_done", "_finish", "_gaps", "_key", "_next", "_raw_id", "_rid",
-        "_said", "_squeeze", "_think", "_total", "_truth", "_usage", "_voice", "_write", "ended",
+        "_ask",
+        "_close",
+        "_config",
+        "_done",
+        "_finish",
+        "_gaps",
+        "_grouped",
+        "_key",
+        "_next",
+        "_plain",
+        "_raw_id",
+        "_rid",
+        "_said",
+        "_squeeze",
+        "_think",
+        "_total",
+        "_truth",
+        "_usage",
+        "_voice",
+        "_write",
+        "ended",
     )  # fmt: skip
 
     def __init__(
@@ -65,9 +85,11 @@ class Answer:
         self._key = truth.id or str(truth.seq)
         self._plan_length()
         self._usage = self._usage_mode()
+        # Nothing but the request id differs between the events of plain answers: they are sent from stock.
+        self._plain = self._squeeze is None and self._usage != "continuous" and ask.api in ("chat", "completions")
+        self._grouped = config.tokens_per_chunk > 1
         self._said = 0
         self._next = 0
-        self._base = 0
         self.ended = False
         self._gaps = plan_gaps(config, self._key)
 
@@ -92,7 +114,6 @@ class Answer:
     def start(self, at: int) -> int:
         """Take a slot at ``at`` (ns). Returns the first due time."""
         self._truth.started = at
-        self._base = at
         prefill = round(self._config.prefill * self._ask.prompt_tokens * _SECOND)
         self._next = at + next(self._gaps) + prefill
         if self._ask.api == "embeddings":
@@ -142,37 +163,44 @@ class Answer:
                 truth.role_at = monotonic_ns()
                 if self._config.role_delay is not None:
                     return self._next if self._write(head) else self.abandon("client_gone")
-        count = self._piece()
-        thinking = self._said < self._think
-        if self._usage == "continuous":
-            running = usage_fields(truth.prompt_tokens, self._said + count, min(self._said + count, self._think))
-            payload = self._voice.token_with_usage(self._rid, self._said, count, thinking, running)
+        first = self._said
+        count = self._piece() if self._grouped else 1
+        thinking = first < self._think
+        self._said = said = first + count
+        if self._plain and said < self._total:
+            before, after = self._voice.pieces(first % _PHASES, count, thinking)
+            data = before + self._raw_id + after
         else:
-            payload = self._voice.token(self._raw_id, self._said, count, thinking)
-        self._said += count
-        if self._said >= self._total:
-            usage = None
-            if self._usage != "off":
-                usage = usage_fields(truth.prompt_tokens, self._total, self._think)
-            data = self._pack_last(
-                payload + self._voice.closing(self._rid, self._finish, usage, self._total, self._think)
-            )
-        else:
-            data = self._pack(payload)
+            data = self._compose(count, thinking)
         truth.due.append(self._next)
         truth.tokens.append(count)
         now = monotonic_ns()
         truth.sent_at.append(now)
         if not self._write(head + data if head else data):
             return self.abandon("client_gone")
-        if self._said >= self._total:
+        if said >= self._total:
             return self._finished(now)
-        gaps = self._gaps
-        due = self._next
-        for _ in range(self._piece()):
-            due += next(gaps)
+        due = self._next + next(self._gaps)
+        if self._grouped:
+            for _ in range(self._piece() - 1):
+                due += next(self._gaps)
         self._next = due
         return due
+
+    def _compose(self, count: int, thinking: bool) -> bytes:
+        """The HTTP chunk that ends with token ``_said``; with it goes everything that follows the last one."""
+        first = self._said - count
+        if self._usage == "continuous":
+            running = usage_fields(self._truth.prompt_tokens, self._said, min(self._said, self._think))
+            payload = self._voice.token_with_usage(self._rid, first, count, thinking, running)
+        else:
+            payload = self._voice.token(self._raw_id, first, count, thinking)
+        if self._said < self._total:
+            return self._pack(payload)
+        usage = None
+        if self._usage != "off":
+            usage = usage_fields(self._truth.prompt_tokens, self._total, self._think)
+        return self._pack_last(payload + self._voice.closing(self._rid, self._finish, usage, self._total, self._think))
 
     def _send_whole(self) -> int:
         truth = self._truth

@@ -154,14 +154,17 @@ class Connection(asyncio.Protocol):
 
     def abort(self) -> None:
         """Close without ceremony."""
+        self._fd = -1
         if self._transport is not None:
             self._transport.abort()
 
     def _write(self, data: bytes) -> bool:
         transport = self._transport
-        if transport is None or transport.is_closing():
+        if transport is None:
             return False
         if self._fd < 0:
+            if transport.is_closing():
+                return False
             transport.write(data)
             return True
         if self._backlog:
@@ -290,6 +293,7 @@ class Connection(asyncio.Protocol):
         if self._transport is None:
             return
         if close:
+            self._fd = -1  # close() may release the descriptor at once, and the next connection may get its number
             self._transport.close()
         elif self._buffer:
             asyncio.get_running_loop().call_soon(self.data_received, b"")

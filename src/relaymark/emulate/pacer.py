@@ -19,6 +19,8 @@ _CLOCK_MONOTONIC = 1
 _TFD_TIMER_ABSTIME = 1
 _TFD_NONBLOCK_CLOEXEC = os.O_NONBLOCK | getattr(os, "O_CLOEXEC", 0)
 _TURN = 64  # calls before the loop may read and accept again
+# Waking up costs more than a call: at a high rate, what falls due within this time of a wake-up shares the next one.
+_MIN_SLEEP = 60_000  # ns
 _SECOND = 1_000_000_000
 
 
@@ -108,8 +110,12 @@ class Pacer:
     def _fire(self) -> None:
         heap = self._heap
         for _ in range(_TURN):
-            if not heap or heap[0][0] > monotonic_ns():
-                break
+            if not heap:
+                self._arm(0)
+                return
+            if heap[0][0] > (now := monotonic_ns()):
+                self._arm(max(heap[0][0], now + _MIN_SLEEP))
+                return
             _, order, paced = heappop(heap)
             following = paced.step()
             if following:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import struct
-from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -49,7 +48,7 @@ class Voice:
         self._chat = api == "chat"
         self._model = config.model
         self._field = config.reasoning_field
-        self._pieces = lru_cache(maxsize=4096)(self._split)
+        self._pieces: dict[tuple[int, int, bool], tuple[bytes, bytes]] = {}
 
     def request_id(self, seq: int) -> str:
         """The id of the answer; fixed width."""
@@ -72,9 +71,16 @@ class Voice:
             return {"index": 0, "text": text, "logprobs": None, "finish_reason": None}
         return {"index": 0, "delta": {self._field if reasoning else "content": text}, "finish_reason": None}
 
-    def _split(self, phase: int, count: int, reasoning: bool) -> tuple[bytes, bytes]:
-        before, after = self._chunk([self._choice(words(phase, count), reasoning)]).encode().split(_ID.encode())
-        return before, after
+    def pieces(self, phase: int, count: int, reasoning: bool) -> tuple[bytes, bytes]:
+        """HTTP chunk of an event of ``count`` tokens from word ``phase``, without its request id, to be put between."""
+        key = (phase, count, reasoning)
+        found = self._pieces.get(key)
+        if found is None:
+            event = self._chunk([self._choice(words(phase, count), reasoning)])
+            before, after = event.encode().split(_ID.encode())
+            size = len(before) + len(self.request_id(0)) + len(after)
+            found = self._pieces[key] = (b"%x\r\n" % size + before, after + b"\r\n")
+        return found
 
     def opening(self, rid: str, ask: Ask) -> bytes:
         """The role-only first event."""
@@ -86,8 +92,8 @@ class Voice:
 
     def token(self, rid: bytes, first: int, count: int, reasoning: bool) -> bytes:
         """An event of ``count`` tokens from token ``first``."""
-        before, after = self._pieces(first % len(WORDS), count, reasoning)
-        return before + rid + after
+        event = self._chunk([self._choice(words(first, count), reasoning)])
+        return event.encode().replace(_ID.encode(), rid)
 
     def token_with_usage(self, rid: str, first: int, count: int, reasoning: bool, usage: dict[str, Any]) -> bytes:
         """The same with running usage."""
