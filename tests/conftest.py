@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from relaymark.emulate import PacedConfig, PacedServer, start_paced
+from relaymark.emulate import LlamaConfig, LlamaServer, PacedConfig, PacedServer, start_llama, start_paced
 
 
 @pytest.fixture
@@ -27,3 +28,23 @@ def paced_server(tmp_path: Path) -> Iterator[Callable[..., PacedServer]]:
     yield start
     for server in started:
         server.stop()
+
+
+@pytest.fixture(scope="session")
+def tiny_gguf(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A random-weight GGUF of 0.5 MB; skipped where the package gguf is missing."""
+    pytest.importorskip("gguf", reason="the package gguf is not installed")
+    place = Path(__file__).parent / "emulate" / "tiny_gguf.py"
+    spec = importlib.util.spec_from_file_location("tiny_gguf", place)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.write_tiny_gguf(tmp_path_factory.mktemp("model") / "tiny.gguf")
+
+
+@pytest.fixture(scope="session")
+def llama_server(tiny_gguf: Path) -> Iterator[LlamaServer]:
+    """A llama.cpp server with the tiny model (``.url``, ``.model``), shared by all tests of the session."""
+    pytest.importorskip("xllamacpp", reason="the package xllamacpp is not installed")
+    with start_llama(LlamaConfig(model_path=tiny_gguf, log_path=tiny_gguf.with_name("llama.log"))) as server:
+        yield server

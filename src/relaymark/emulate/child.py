@@ -156,10 +156,10 @@ def read_config_line() -> bytes:
     return bytes(line)
 
 
-def say_ready(answer: dict[str, Any]) -> None:
+def say_ready(answer: dict[str, Any], descriptor: int = 1) -> None:
     """Child: the one line of the handshake."""
     with contextlib.suppress(BrokenPipeError):
-        os.write(1, msgspec.json.encode(answer) + b"\n")
+        os.write(descriptor, msgspec.json.encode(answer) + b"\n")
 
 
 def watch_parent(gone: Callable[[], None]) -> None:

@@ -113,7 +113,8 @@ def _paths_out(value: Any) -> str:
     raise NotImplementedError
 
 
-def _paths_in(kind: type, value: Any) -> Any:
+def paths_in(kind: type, value: Any) -> Any:
+    """msgspec's decoding hook for paths."""
     if kind is Path:
         return Path(value)
     raise NotImplementedError
@@ -126,4 +127,4 @@ def encode_config(config: Any) -> bytes:
 
 def decode_config(line: bytes) -> PacedConfig:
     """The reverse of :func:`encode_config`."""
-    return msgspec.json.decode(line, type=PacedConfig, dec_hook=_paths_in)
+    return msgspec.json.decode(line, type=PacedConfig, dec_hook=paths_in)
