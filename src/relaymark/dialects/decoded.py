@@ -21,7 +21,9 @@ class Delta(msgspec.Struct, frozen=True):
     """One token-bearing event.
 
     ``read`` is the index of the socket read that completed the event: its stamp is the event's. ``tokens`` is the
-    exact number of tokens in the event where the server sent running usage counts, else ``None``.
+    exact number of tokens in the event where the server told it for every event of the stream (running usage
+    counts, llama.cpp timings on each chunk, or log-probabilities), else ``None``. An event that carries several
+    channels or choices gives several deltas; the first has the event's tokens and the others 0.
     """
 
     read: int
@@ -68,6 +70,11 @@ class Decoded(msgspec.Struct, kw_only=True):
     drafted_tokens: int | None = None
     accepted_tokens: int | None = None
     model: str | None = None  # the model the server says it used
-    incremental: bool | None = None  # False: every event of a stream of ≥ 2 came with the last body read
+    # False: all token-bearing events of a stream of ≥ 2 came with one read, or a stream was asked for and one JSON
+    # body came. None: fewer than 2 such events, or no stream was asked for and none came.
+    incremental: bool | None = None
+    # The read that completed the answer's own end mark ([DONE], response.completed). Where the transfer failed or
+    # timed out only after it, this is when the answer ended.
+    end_mark_read: int | None = None
     body_bytes: int = 0  # after de-chunking, before decompression
     warnings: list[str] = msgspec.field(default_factory=list[str])  # e.g. "stream ended without [DONE]"

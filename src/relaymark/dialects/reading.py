@@ -1,0 +1,213 @@
+"""From the body of a 2xx response to an answer and a finding; the part all APIs share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from relaymark.dialects.answer import FAILED_REASONS, LENGTH_REASONS, Answer, MalformedError
+from relaymark.dialects.dialect import Dialect
+from relaymark.dialects.outcome import Finding
+from relaymark.dialects.response import ParsedResponse
+from relaymark.dialects.server_errors import (
+    NotJsonError,
+    ServerError,
+    error_in,
+    error_of,
+    one_line,
+    plain_text,
+    read_json,
+)
+from relaymark.dialects.sse import EventStream, parse_events
+from relaymark.dialects.usage import is_array, is_object
+
+_DONE = b"[DONE]"
+_STREAM_STARTS = (b"data:", b"event:", b"id:", b"retry:", b":")
+
+_decode = msgspec.json.Decoder().decode
+
+
+class Reading(msgspec.Struct):
+    """What a body held. ``told`` explains every finding but FINISHED and LENGTH."""
+
+    answer: Answer
+    finding: Finding
+    told: ServerError | None = None
+    first_event_read: int | None = None
+    incremental: bool | None = None
+
+
+def read_body(dialect: Dialect, parsed: ParsedResponse, asked_stream: bool) -> Reading:
+    """Read the body of a 2xx response as ``dialect``; never raises on what a server sent.
+
+    The body decides whether it is a stream or one JSON text, since servers answer either way to either request
+    and label both wrongly.
+    """
+    answer = Answer()
+    body = parsed.body
+    content_type = (parsed.header("content-type") or "").lower()
+    start = body.lstrip()[:8]
+    if not start:
+        return _wrong(answer, parsed.content_error or "empty body")
+    labelled = content_type.startswith("text/event-stream")
+    if labelled or start.startswith(_STREAM_STARTS):
+        stream = parse_events(parsed.segments)
+        # A JSON error under a stream's label has no events in it; a stream cut in its first line has none either.
+        if stream.events or stream.leftover or (labelled and start[:1] not in b"{[<"):
+            return _read_stream(dialect, parsed, stream, answer, asked_stream)
+    return _read_whole(dialect, parsed, body, answer, asked_stream)
+
+
+def _wrong(answer: Answer, message: str, kind: str | None = None) -> Reading:
+    return Reading(answer, Finding.WRONG, ServerError(kind, one_line(message)))
+
+
+def _read_stream(
+    dialect: Dialect, parsed: ParsedResponse, stream: EventStream, answer: Answer, asked_stream: bool
+) -> Reading:
+    if not asked_stream:
+        answer.warn("streamed though no stream was asked for")
+    broken = _read_events(dialect, stream, answer)
+    left = stream.leftover
+    if left:
+        # The spec drops an event without its blank line. [DONE] is no event, and nothing can be missing of it.
+        if parsed.complete and left.data.strip() == _DONE and answer.done_read is None:
+            answer.done_read = left.read
+            answer.warn("no blank line after [DONE]")
+        else:
+            answer.warn("the stream ends inside an event, which was not counted")
+    reading = _judge_stream(dialect, parsed, answer, broken)
+    if stream.events:
+        reading.first_event_read = stream.events[0].read
+    events = [delta.read for delta, same in zip(answer.deltas, answer.running, strict=True) if same != -1]
+    if len(events) > 1:
+        reading.incremental = events[0] != events[-1]
+    return reading
+
+
+def _read_events(dialect: Dialect, stream: EventStream, answer: Answer) -> list[str]:
+    """Hand every event to the dialect; returns what was wrong with those that are no events of its."""
+    broken: list[str] = []
+    take = dialect.event
+    for event in stream.events:
+        data = event.data
+        try:
+            obj = _decode(data)
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            text = data.strip()
+            if text == _DONE:
+                if answer.done_read is None:
+                    answer.done_read = event.read
+                continue
+            if not text:
+                continue  # a ping: an event with nothing in it
+            if event.event == "error":
+                answer.error = answer.error or ServerError(None, plain_text(text))
+                continue
+            try:
+                obj, _ = read_json(data)
+            except NotJsonError:
+                broken.append(f"not JSON: {plain_text(text)[:200]}")
+                continue
+            answer.lenient = True
+            answer.warn("an event is not strict JSON")
+        if not is_object(obj):
+            if event.event == "error":
+                answer.error = answer.error or error_of(obj) or ServerError(None, plain_text(data))
+            else:
+                broken.append("not a JSON object")
+            continue
+        told = error_in(obj)
+        if event.event == "error" and told is None:
+            told = error_of(obj) or ServerError(None, plain_text(data))
+        if told:
+            answer.error = answer.error or told
+        try:
+            take(answer, event.read, obj)
+        except MalformedError as error:
+            broken.append(str(error))
+            answer.end_event(obj)
+            continue
+        _common(answer, obj)
+    return broken
+
+
+def _common(answer: Answer, obj: Mapping[str, object]) -> None:
+    """Fields any object of any API may carry."""
+    usage = obj.get("usage")
+    if usage:
+        answer.add_usage(usage)
+    timings = obj.get("timings")
+    if timings:
+        answer.add_timings(timings)
+    if answer.model is None:
+        answer.add_model(obj.get("model"))
+
+
+def _judge_stream(dialect: Dialect, parsed: ParsedResponse, answer: Answer, broken: list[str]) -> Reading:
+    failed = next((reason for reason in answer.finish.values() if reason in FAILED_REASONS), None)
+    if answer.error:
+        return Reading(answer, Finding.INBAND, answer.error)
+    if failed:
+        return Reading(answer, Finding.INBAND, ServerError(failed, f"finish reason {failed!r}"))
+    if parsed.content_error and answer.done_read is None:
+        return _wrong(answer, parsed.content_error)
+    if broken:
+        return _wrong(answer, f"{len(broken)} broken event(s) in the stream; first: {broken[0]}")
+    finished = bool(answer.choices) and answer.choices <= answer.finish.keys()
+    if answer.done_read is not None:
+        if not answer.choices:
+            return _wrong(answer, f"the stream held nothing before {dialect.end_mark}")
+        if not finished:
+            answer.warn("stream ended without a finish reason")
+    elif finished:
+        answer.warn(f"stream ended without {dialect.end_mark}")
+    else:
+        text = f"stream ended without a finish reason and without {dialect.end_mark}"
+        return Reading(answer, Finding.UNFINISHED, ServerError(None, text))
+    return _good(answer)
+
+
+def _good(answer: Answer) -> Reading:
+    capped = any(reason in LENGTH_REASONS for reason in answer.finish.values())
+    return Reading(answer, Finding.LENGTH if capped else Finding.FINISHED)
+
+
+def _read_whole(dialect: Dialect, parsed: ParsedResponse, body: bytes, answer: Answer, asked_stream: bool) -> Reading:
+    if parsed.content_error:
+        return _wrong(answer, parsed.content_error)
+    try:
+        obj, strict = read_json(body)
+    except NotJsonError:
+        kind = "HTML" if body.lstrip()[:1] == b"<" else "text that is no JSON"
+        return _wrong(answer, f"{kind}: {plain_text(body)}")
+    if not strict:
+        answer.lenient = True
+        answer.warn("the body is not strict JSON")
+    told = error_in(obj) if is_object(obj) else None
+    if told:
+        return Reading(answer, Finding.WRONG, told)
+    try:
+        known = is_object(obj) and dialect.whole(answer, obj)
+    except MalformedError as error:
+        return _wrong(answer, str(error))
+    if answer.error:
+        return Reading(answer, Finding.WRONG, answer.error)
+    if not known or not is_object(obj):
+        kind = "array" if is_array(obj) else "object" if is_object(obj) else "value"
+        told = error_of(obj) if is_object(obj) else None
+        return Reading(
+            answer, Finding.WRONG, told or ServerError(None, f"a JSON {kind} that is no {dialect.name} answer")
+        )
+    _common(answer, obj)
+    failed = next((reason for reason in answer.finish.values() if reason in FAILED_REASONS), None)
+    if failed:
+        return Reading(answer, Finding.INBAND, ServerError(failed, f"finish reason {failed!r}"))
+    if not answer.choices <= answer.finish.keys():
+        answer.warn("answer without a finish reason")
+    reading = _good(answer)
+    if asked_stream and dialect.streams:
+        answer.warn("not streamed")
+        reading.incremental = False
+    return reading
