@@ -38,7 +38,7 @@ if TYPE_CHECKING:
         load_preset,
     )
     from relaymark.bench.model import Benchmark, benchmark_hash
-    from relaymark.bench.secrets import api_key, resolved_headers
+    from relaymark.bench.secrets import api_key, request_headers, resolved_headers
 
 __all__ = [
     "LOAD_FORMS",
@@ -69,6 +69,7 @@ __all__ = [
     "parse_load",
     "parse_prompts",
     "parse_slo",
+    "request_headers",
     "resolved_headers",
 ]
 
@@ -85,7 +86,7 @@ _HOMES = {
     ),
     "files": ("build_benchmark", "dump_benchmark", "list_presets", "load_benchmark", "load_preset"),
     "model": ("Benchmark", "benchmark_hash"),
-    "secrets": ("api_key", "resolved_headers"),
+    "secrets": ("api_key", "request_headers", "resolved_headers"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -181,6 +181,13 @@ class Sampling(Section):
     ignore_eos: bool | None = None
     extra: dict[str, Any] = Field(default_factory=dict[str, Any])
 
+    def request_fields(self) -> dict[str, Any]:
+        """Return what goes into every request body: the keys that were set, then ``extra``."""
+        fields = self.model_dump(exclude_none=True, exclude={"extra"})
+        if not self.stop:
+            del fields["stop"]
+        return {**fields, **self.extra}
+
     @field_validator("stop", mode="before")
     @classmethod
     def _one_stop(cls, value: Any) -> Any:

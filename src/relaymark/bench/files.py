@@ -121,20 +121,23 @@ def _set(source: Source, path: KeyPath, value: Any, where: str) -> None:
         last = depth == len(path) - 1
         if isinstance(holder, dict):
             held = cast(dict[str, Any], holder)
-            if not last:
-                _expand(source, held, path[: depth + 1])
-                if held.get(str(part)) is None:
-                    held[str(part)] = {}
-            key = str(part)
+            if last:
+                held[str(part)] = value
+                break
+            _expand(source, held, path[: depth + 1])
+            if held.get(str(part)) is None:
+                held[str(part)] = {}
+            holder = held[str(part)]
         elif isinstance(holder, list):
-            key = _position(cast(list[Any], holder), part, dotted(path[:depth]), where)
+            entries = cast(list[Any], holder)
+            position = _position(entries, part, dotted(path[:depth]), where)
+            if last:
+                entries[position] = value
+                break
+            holder = entries[position]
         else:
             here = dotted(path[:depth])
             raise ConfigError(f"{here} is a single value: {part!r} can't be set in it", where=where, mend=f"set {here}")
-        if last:
-            holder[key] = value
-        else:
-            holder = holder[key]
     _forget(source, path)
     source.places[path] = where
 

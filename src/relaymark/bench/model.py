@@ -165,7 +165,7 @@ class Benchmark(Section):
             duration = self.duration or DEFAULT_DURATION
         load = stage.load.resolved(duration)
         return StageSpec(
-            index=index, name=stage.name or _stage_name(load), load=load, duration=duration, requests=requests
+            index=index, name=stage.name or load.text(), load=load, duration=duration, requests=requests
         )
 
     def warmup_stage(self) -> StageSpec | None:
@@ -187,23 +187,6 @@ class Benchmark(Section):
     def prompt_source(self) -> PromptSource:
         """Return where prompts come from, as `relaymark.data.load_prompts` reads it."""
         return self.prompts.resolved()
-
-
-def _stage_name(load: LoadSpec) -> str:
-    """Return a short name for a load: ``poisson 4/s``, ``concurrency 8``."""
-    match load.kind:
-        case "concurrency":
-            return f"concurrency {load.concurrency}"
-        case "poisson" | "constant":
-            return f"{load.kind} {load.rate:g}/s"
-        case "gamma":
-            return f"gamma {load.rate:g}/s burstiness {load.burstiness:g}"
-        case "ramp":
-            return f"ramp {load.start:g}..{load.end:g}/s"
-        case "step":
-            return f"step {','.join(f'{step.rate:g}' for step in load.steps)}/s"[:100]
-        case _:
-            return load.kind
 
 
 def benchmark_hash(benchmark: Benchmark) -> str:

@@ -4,15 +4,41 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from relaymark.errors import ConfigError
 
-if TYPE_CHECKING:
-    from relaymark.bench._sections import Endpoint
+
+
+class Endpoint(Protocol):
+    """What of an endpoint is needed here; a worker's plan has it too."""
+
+    @property
+    def api_key_env(self) -> str:
+        """Name of the variable that holds the key."""
+        ...
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """Headers as the user wrote them."""
+        ...
+
 
 _DEFAULT_KEY_ENV = "OPENAI_API_KEY"
 _ENV_USE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}", re.ASCII)
+
+
+def request_headers(endpoint: Endpoint, environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the headers to send: the user's, resolved, and ``Authorization`` from the key unless they set it.
+
+    Raises:
+        ConfigError: as `api_key` and `resolved_headers`.
+    """
+    headers = resolved_headers(endpoint, environ)
+    key = api_key(endpoint, environ)
+    if key is not None and not any(name.lower() == "authorization" for name in headers):
+        headers["Authorization"] = f"Bearer {key}"
+    return headers
 
 
 def api_key(endpoint: Endpoint, environ: Mapping[str, str]) -> str | None:

@@ -33,6 +33,22 @@ class LoadSpec(msgspec.Struct, kw_only=True, frozen=True):
     arrivals: Arrivals | None = None  # ramp, step
     steps: tuple[StepSpec, ...] = ()  # step
 
+    def text(self) -> str:
+        """Return the load in a few words: ``poisson 4/s``, ``concurrency 8``."""
+        match self.kind:
+            case "concurrency":
+                return f"concurrency {self.concurrency}"
+            case "poisson" | "constant":
+                return f"{self.kind} {self.rate:g}/s"
+            case "gamma":
+                return f"gamma {self.rate:g}/s burstiness {self.burstiness:g}"
+            case "ramp":
+                return f"ramp {self.start:g}..{self.end:g}/s"
+            case "step":
+                return f"step {','.join(f'{step.rate:g}' for step in self.steps)}/s"[:100]
+            case _:
+                return self.kind
+
     @property
     def open_loop(self) -> bool:
         """True where the schedule doesn't wait for responses."""

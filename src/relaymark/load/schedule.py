@@ -50,7 +50,7 @@ class Schedule:
         digest = hashlib.sha256()
         digest.update(f"relaymark-schedule-1 {self.stage} {self.slots} {self.duration} {self.requests}\n".encode())
         if self.times is not None:
-            digest.update(memoryview(np.ascontiguousarray(self.times, dtype="<i8")))
+            digest.update(np.ascontiguousarray(self.times, dtype="<i8").data)
         return digest.hexdigest()
 
 
