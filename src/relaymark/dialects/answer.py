@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import msgspec
 
 from relaymark.dialects.decoded import Channel, Delta, ToolCall
@@ -44,12 +42,12 @@ class Answer:
         self.dimensions: int | None = None
         self.lenient = False  # some text may hold half a surrogate pair
         self.warnings: list[str] = []
-        self.running: list[int | None] = []  # running completion count per delta; -1: same event as the one before
-        self.logprobs: list[int | None] = []  # tokens by log-probabilities per delta; -1 likewise
-        self._answer: dict[int, list[str]] = {}
-        self._reasoning: dict[int, list[str]] = {}
+        self.running: dict[int, int] = {}  # first delta of an event → completion tokens so far, as the event says
+        self.logprobs: dict[int, int] = {}  # first delta of an event → tokens in it by its log-probabilities
+        self.shared: set[int] = set()  # deltas of the same event as the one before
+        self.answer: dict[int, list[str]] = {}  # choice → pieces
+        self.reasoning: dict[int, list[str]] = {}
         self._calls: dict[tuple[int, int], _Call] = {}
-        self._settled = 0  # deltas whose event is over
 
     def warn(self, text: str) -> None:
         """Note something odd, once."""
@@ -71,7 +69,7 @@ class Answer:
 
     def add_text(self, read: int | None, channel: Channel, text: str, choice: int = 0) -> None:
         """A piece of answer or reasoning; ``read`` is ``None`` for a body that was not streamed."""
-        texts = self._answer if channel is Channel.ANSWER else self._reasoning
+        texts = self.answer if channel is Channel.ANSWER else self.reasoning
         parts = texts.get(choice)
         if parts is None:
             texts[choice] = [text]
@@ -136,29 +134,24 @@ class Answer:
         if self.model is None and isinstance(model, str) and model:
             self.model = one_line(model, 200)
 
-    def end_event(self, obj: Mapping[str, object], logprobs: int | None = None) -> None:
-        """An event is over: remember the token counts it brought for the deltas it gave."""
-        fresh = len(self.deltas) - self._settled
-        if not fresh:
-            return
+    def end_event(self, before: int, usage: object, timings: object, logprobs: int | None) -> None:
+        """An event is over that gave the deltas from index ``before`` on: note the token counts it brought."""
+        after = len(self.deltas)
+        if after - before > 1:
+            self.shared.update(range(before + 1, after))
         running: int | None = None
-        usage = obj.get("usage")
         if usage and is_object(usage):
             running = count_of(usage.get("completion_tokens"))
-        else:
-            timings = obj.get("timings")
-            if timings and is_object(timings):
-                running = count_of(timings.get("predicted_n"))
-        self.running.append(running)
-        self.logprobs.append(logprobs)
-        for _ in range(fresh - 1):
-            self.running.append(-1)
-            self.logprobs.append(-1)
-        self._settled += fresh
+        elif timings and is_object(timings):
+            running = count_of(timings.get("predicted_n"))
+        if running is not None:
+            self.running[before] = running
+        if logprobs is not None:
+            self.logprobs[before] = logprobs
 
     def texts(self, channel: Channel) -> list[str]:
         """Text per choice, for choices 0 to the last one seen; empty if the channel never spoke."""
-        source = self._answer if channel is Channel.ANSWER else self._reasoning
+        source = self.answer if channel is Channel.ANSWER else self.reasoning
         if not source:
             return []
         return [self.clean("".join(source.get(index, ()))) for index in range(max(self.choices | {*source}) + 1)]

@@ -17,7 +17,7 @@ class Channel(StrEnum):
     TOOL = "tool"
 
 
-class Delta(msgspec.Struct, frozen=True):
+class Delta(msgspec.Struct, frozen=True, gc=False):
     """One token-bearing event.
 
     ``read`` is the index of the socket read that completed the event: its stamp is the event's. ``tokens`` is the

@@ -97,7 +97,7 @@ def _fill(decoded: Decoded, reading: Reading) -> None:
     deltas = answer.deltas
     if answer.lenient:
         deltas = [Delta(delta.read, delta.channel, answer.clean(delta.text), delta.choice) for delta in deltas]
-    decoded.deltas = with_tokens(deltas, answer.running, answer.logprobs, usage.completion)
+    decoded.deltas = with_tokens(deltas, answer.shared, answer.running, answer.logprobs, usage.completion)
     decoded.first_event_read = reading.first_event_read
     decoded.incremental = reading.incremental
     decoded.end_mark_read = answer.done_read

@@ -49,8 +49,8 @@ class Dialect(Protocol):
         """
         ...
 
-    def event(self, answer: Answer, read: int, obj: dict[str, object]) -> None:
-        """Take in the object of one event of a stream.
+    def event(self, answer: Answer, read: int, obj: dict[str, object]) -> int | None:
+        """Take in the object of one event of a stream; returns its tokens by log-probabilities, if told.
 
         Raises:
             MalformedError: Something in it cannot be what the API says.

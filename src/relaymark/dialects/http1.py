@@ -243,6 +243,8 @@ class ResponseFramer:
                 if line:
                     return self._fail(BAD_FRAMING, "chunk longer than its announced size")
                 self._state = _SIZE
+                if spans is not None:
+                    pos = self._skip_chunks(data, pos, spans)
             elif state in (_SIZE, _SIZE_REST):
                 size = _sizes.get(line)
                 code = self._start_chunk(line) if size is None else self._add_chunk(size)
@@ -254,6 +256,23 @@ class ResponseFramer:
                     return code
                 if self._state == _DONE:
                     return self._finish(data, pos)
+
+    def _skip_chunks(self, data: bytes, pos: int, spans: list[tuple[int, int]]) -> int:
+        """Step over whole chunks, as most are in a capture; returns where the machine must go on."""
+        find, known, startswith = data.find, _sizes.get, data.startswith
+        announced, cap = self._announced, self._max_body
+        while (eol := find(b"\r\n", pos, pos + 10)) > 0:
+            size = known(data[pos:eol])
+            if size is None or announced + size > cap:
+                break
+            stop = eol + 2 + size
+            if not startswith(b"\r\n", stop):
+                break
+            announced += size
+            spans.append((eol + 2, stop))
+            pos = stop + 2
+        self._announced = announced
+        return pos
 
     def _keep(self, rest: bytes) -> int:
         """Keep an unfinished line, unless what there is of it cannot become a good one."""

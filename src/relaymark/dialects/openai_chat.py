@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from relaymark.dialects.answer import Answer, MalformedError
-from relaymark.dialects.decoded import Channel
+from relaymark.dialects.decoded import Channel, Delta
 from relaymark.dialects.encoding import Fields, Messages, request_body, wrong_input
 from relaymark.dialects.usage import is_array, is_object
 
@@ -42,8 +42,21 @@ class OpenAIChat:
             include_usage=True,
         )
 
-    def event(self, answer: Answer, read: int, obj: dict[str, object]) -> None:
+    def event(self, answer: Answer, read: int, obj: dict[str, object]) -> int | None:
         """One chunk. Usage chunks and Azure's first have no choices; role-only and empty deltas bear no tokens."""
+        choices = obj.get("choices")
+        if type(choices) is list and len(choices) == 1:
+            # Nearly every event of nearly every server: one choice, one piece of content, nothing else said.
+            choice = choices[0]
+            if type(choice) is dict and choice.get("index") == 0 and not choice.get("finish_reason"):
+                delta = choice.get("delta")
+                if type(delta) is dict and len(delta) == 1 and not choice.get("logprobs"):
+                    content = delta.get("content")
+                    parts = answer.answer.get(0)
+                    if content and type(content) is str and parts is not None:
+                        parts.append(content)
+                        answer.deltas.append(Delta(read, Channel.ANSWER, content))
+                        return None
         logprobs: int | None = None
         for choice in choices_of(obj):
             index = answer.choice(choice.get("index"))
@@ -58,7 +71,7 @@ class OpenAIChat:
             told = choice.get("logprobs")
             if told and is_object(told):
                 logprobs = (logprobs or 0) + _logprob_tokens(told)
-        answer.end_event(obj, logprobs)
+        return logprobs
 
     def whole(self, answer: Answer, obj: dict[str, object]) -> bool:
         """A ``chat.completion`` object."""

@@ -41,9 +41,9 @@ class OpenAICompletions:
             include_usage=True,
         )
 
-    def event(self, answer: Answer, read: int, obj: dict[str, object]) -> None:
+    def event(self, answer: Answer, read: int, obj: dict[str, object]) -> int | None:
         """One chunk: ``text`` per choice."""
-        answer.end_event(obj, _choices(answer, read, obj))
+        return _choices(answer, read, obj)
 
     def whole(self, answer: Answer, obj: dict[str, object]) -> bool:
         """A ``text_completion`` object."""

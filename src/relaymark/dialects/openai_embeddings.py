@@ -39,7 +39,7 @@ class OpenAIEmbeddings:
             include_usage=False,
         )
 
-    def event(self, answer: Answer, read: int, obj: dict[str, object]) -> None:
+    def event(self, answer: Answer, read: int, obj: dict[str, object]) -> int | None:
         """There is no stream of embeddings."""
         raise MalformedError("embeddings don't stream")
 

@@ -23,7 +23,7 @@ _ARGUMENTS = frozenset(
         "response.mcp_call_arguments.delta",
     }
 )
-_CALLS = frozenset({"function_call", "custom_tool_call", "mcp_call"})
+_CALLS = ("function_call", "custom_tool_call", "mcp_call")
 _ENDS = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled"})
 
 
@@ -59,11 +59,11 @@ class OpenAIResponses:
             include_usage=False,
         )
 
-    def event(self, answer: Answer, read: int, obj: dict[str, object]) -> None:
+    def event(self, answer: Answer, read: int, obj: dict[str, object]) -> int | None:
         """One typed event. Those that end an item repeat its text whole: only deltas count."""
         kind = obj.get("type")
         if not isinstance(kind, str):
-            return
+            return None
         channel = _TEXT.get(kind)
         if channel is not None:
             answer.choice(0)
@@ -73,18 +73,16 @@ class OpenAIResponses:
             if delta and isinstance(delta, str):
                 answer.add_text(read, channel, delta)
             told = obj.get("logprobs")
-            answer.end_event(obj, len(told) if told and is_array(told) else None)
-        elif kind in _ARGUMENTS:
+            return len(told) if told and is_array(told) else None
+        if kind in _ARGUMENTS:
             answer.choice(0)
             answer.add_call(read, 0, _place(obj), None, None, obj.get("delta"))
-            answer.end_event(obj)
         elif kind == "response.output_item.added":
             item = obj.get("item")
             if is_object(item) and item.get("type") in _CALLS:
                 # The name is the model's output too: its arrival is the first token of a tool call.
                 answer.choice(0)
                 answer.add_call(read, 0, _place(obj), item.get("call_id"), item.get("name"), None)
-                answer.end_event(obj)
         elif kind in _ENDS:
             answer.choice(0)
             if answer.done_read is None:
@@ -95,6 +93,7 @@ class OpenAIResponses:
             response = obj.get("response")
             if is_object(response):
                 answer.add_model(response.get("model"))
+        return None
 
     def whole(self, answer: Answer, obj: dict[str, object]) -> bool:
         """A ``response`` object."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import msgspec
 
 from relaymark.dialects.answer import FAILED_REASONS, LENGTH_REASONS, Answer, MalformedError
@@ -80,9 +78,8 @@ def _read_stream(
     reading = _judge_stream(dialect, parsed, answer, broken)
     if stream.events:
         reading.first_event_read = stream.events[0].read
-    events = [delta.read for delta, same in zip(answer.deltas, answer.running, strict=True) if same != -1]
-    if len(events) > 1:
-        reading.incremental = events[0] != events[-1]
+    if len(answer.deltas) - len(answer.shared) > 1:
+        reading.incremental = answer.deltas[0].read != answer.deltas[-1].read
     return reading
 
 
@@ -90,6 +87,7 @@ def _read_events(dialect: Dialect, stream: EventStream, answer: Answer) -> list[
     """Hand every event to the dialect; returns what was wrong with those that are no events of its."""
     broken: list[str] = []
     take = dialect.event
+    deltas = answer.deltas
     for event in stream.events:
         data = event.data
         try:
@@ -112,37 +110,34 @@ def _read_events(dialect: Dialect, stream: EventStream, answer: Answer) -> list[
                 continue
             answer.lenient = True
             answer.warn("an event is not strict JSON")
-        if not is_object(obj):
+        if type(obj) is not dict:
             if event.event == "error":
                 answer.error = answer.error or error_of(obj) or ServerError(None, plain_text(data))
             else:
                 broken.append("not a JSON object")
             continue
-        told = error_in(obj)
-        if event.event == "error" and told is None:
-            told = error_of(obj) or ServerError(None, plain_text(data))
-        if told:
-            answer.error = answer.error or told
+        if event.event == "error":
+            answer.error = answer.error or error_of(obj) or ServerError(None, plain_text(data))
+        elif "error" in obj or obj.get("object") == "error" or obj.get("type") == "error":
+            answer.error = answer.error or error_in(obj)
+        before = len(deltas)
+        logprobs = None
         try:
-            take(answer, event.read, obj)
+            logprobs = take(answer, event.read, obj)
         except MalformedError as error:
             broken.append(str(error))
-            answer.end_event(obj)
-            continue
-        _common(answer, obj)
+        usage = obj.get("usage")
+        if usage:
+            answer.add_usage(usage)
+        timings = obj.get("timings")
+        if timings:
+            answer.add_timings(timings)
+        fresh = len(deltas) - before
+        if fresh > 1 or (fresh and (usage or timings or logprobs is not None)):
+            answer.end_event(before, usage, timings, logprobs)
+        if answer.model is None:
+            answer.add_model(obj.get("model"))
     return broken
-
-
-def _common(answer: Answer, obj: Mapping[str, object]) -> None:
-    """Fields any object of any API may carry."""
-    usage = obj.get("usage")
-    if usage:
-        answer.add_usage(usage)
-    timings = obj.get("timings")
-    if timings:
-        answer.add_timings(timings)
-    if answer.model is None:
-        answer.add_model(obj.get("model"))
 
 
 def _judge_stream(dialect: Dialect, parsed: ParsedResponse, answer: Answer, broken: list[str]) -> Reading:
@@ -200,7 +195,9 @@ def _read_whole(dialect: Dialect, parsed: ParsedResponse, body: bytes, answer: A
         return Reading(
             answer, Finding.WRONG, told or ServerError(None, f"a JSON {kind} that is no {dialect.name} answer")
         )
-    _common(answer, obj)
+    answer.add_usage(obj.get("usage"))
+    answer.add_timings(obj.get("timings"))
+    answer.add_model(obj.get("model"))
     failed = next((reason for reason in answer.finish.values() if reason in FAILED_REASONS), None)
     if failed:
         return Reading(answer, Finding.INBAND, ServerError(failed, f"finish reason {failed!r}"))

@@ -100,7 +100,7 @@ def _header(line: bytes) -> tuple[str, str]:
 
 def _by_read(raw: bytes, spans: list[tuple[int, int]], sizes: Sequence[int]) -> list[Segment]:
     """Cut the body's spans where reads end, and number them."""
-    ends = list(accumulate(sizes))
+    ends = list(accumulate(sizes)) or [len(raw)]
     last = len(ends) - 1
     segments: list[Segment] = []
     read = 0
@@ -108,6 +108,9 @@ def _by_read(raw: bytes, spans: list[tuple[int, int]], sizes: Sequence[int]) -> 
         start = begin
         while read < last and ends[read] <= start:
             read += 1
+        if end <= ends[read]:
+            segments.append((read, raw[start:end]))
+            continue
         while read < last and ends[read] < end:
             if ends[read] > start:
                 segments.append((read, raw[start : ends[read]]))

@@ -18,7 +18,7 @@ _BOM = b"\xef\xbb\xbf"
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 
 
-class Event(msgspec.Struct):
+class Event(msgspec.Struct, gc=False):
     """One dispatched event. ``event`` is empty for the default type, ``id`` the last one seen, ``retry`` in ms."""
 
     read: int
@@ -39,9 +39,10 @@ def parse_events(segments: Sequence[Segment]) -> EventStream:
     """Split a decoded body into events. Takes any bytes; never raises."""
     if not segments:
         return EventStream([])
-    body = segments[0][1] if len(segments) == 1 else b"".join([piece for _, piece in segments])
+    pieces = [piece for _, piece in segments]
+    body = b"".join(pieces)
     reads = [read for read, _ in segments]
-    ends = list(accumulate(len(piece) for _, piece in segments))
+    ends = list(accumulate(map(len, pieces)))
     start = 3 if body.startswith(_BOM) else 0
     returns = body.count(b"\r")
     if not returns:
