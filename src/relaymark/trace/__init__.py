@@ -4,7 +4,7 @@
 """
 
 from relaymark.trace.capture import Capture, TransferEnd
-from relaymark.trace.health import Heartbeat, wall_offset_ns
+from relaymark.trace.health import Heartbeat, read_heartbeats, wall_offset_ns
 from relaymark.trace.journal import JournalReader, JournalWriter, Record
 from relaymark.trace.leg import ChunkTokens, Kind, Leg, Outcome, TokenSource
 from relaymark.trace.runfolder import (
@@ -30,6 +30,7 @@ __all__ = [
     "TokenSource",
     "TransferEnd",
     "create_run_folder",
+    "read_heartbeats",
     "read_run_record",
     "wall_offset_ns",
     "write_run_record",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import msgspec
 
@@ -40,3 +41,16 @@ def wall_offset_ns() -> int:
         if after - before < best_width:
             best_width, best = after - before, wall - (before + after) // 2
     return best
+
+
+def read_heartbeats(path: Path) -> list[Heartbeat]:
+    """The heartbeats of all workers from a run's ``health.jsonl``; a line that was cut is left out."""
+    beats: list[Heartbeat] = []
+    if path.exists():
+        decode = msgspec.json.Decoder(Heartbeat).decode
+        for line in path.read_bytes().splitlines():
+            try:
+                beats.append(decode(line))
+            except msgspec.DecodeError:
+                continue
+    return beats

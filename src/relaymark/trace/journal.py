@@ -50,6 +50,8 @@ class JournalWriter:
         self._stem = stem
         self._limit = segment_bytes
         self._number = 0
+        while segment_path(folder, stem, self._number).exists():
+            self._number += 1  # a successor never touches what a killed writer left
         self._pending: list[bytes] = []
         self._pending_bytes = 0
         self._written = 0
@@ -97,13 +99,25 @@ class JournalReader:
     unreadable (lengths can no longer be trusted) and counts as one.
     """
 
-    def __init__(self, folder: Path, stem: str, *, delete_read: bool = False) -> None:
+    def __init__(self, folder: Path, stem: str, *, segment: int = 0, offset: int = 0, torn: int = 0) -> None:
         self._folder = folder
         self._stem = stem
-        self._delete = delete_read
-        self._number = 0
-        self._offset = 0
-        self.torn = 0
+        self._number = segment
+        self._offset = offset
+        self.torn = torn
+
+    @property
+    def position(self) -> tuple[int, int]:
+        """Segment and offset of the next record; a reader begun there goes on from here."""
+        return self._number, self._offset
+
+    def delete_read(self) -> None:
+        """Deletes the segments before the current one: their records are kept elsewhere by now."""
+        for number in range(self._number - 1, -1, -1):
+            path = segment_path(self._folder, self._stem, number)
+            if not path.exists():
+                return
+            path.unlink()
 
     def records(self, *, final: bool) -> Iterator[Record]:
         """Yields the records that are complete by now.
@@ -125,8 +139,6 @@ class JournalReader:
                 return
             if self._offset < size:
                 self.torn += 1
-            if self._delete:
-                path.unlink()
             self._number += 1
             self._offset = 0
 

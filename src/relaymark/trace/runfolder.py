@@ -53,6 +53,7 @@ class RunRecord(msgspec.Struct, kw_only=True):
     model: str
     dialect: str
     status: str = "running"  # running | complete | interrupted | crashed
+    pid: int = 0  # of the process that runs it
     workers: int = 1
     schedule_sha256: str = ""
     prompts_sha256: str = ""
@@ -61,6 +62,7 @@ class RunRecord(msgspec.Struct, kw_only=True):
     environment: dict[str, str] = msgspec.field(default_factory=dict[str, str])
     server: dict[str, str] = msgspec.field(default_factory=dict[str, str])
     notes: list[str] = msgspec.field(default_factory=list[str])
+    crashed_workers: list[int] = msgspec.field(default_factory=list[int])
 
 
 def create_run_folder(parent: Path, name: str) -> Path:

@@ -1,0 +1,151 @@
+"""From a capture to a leg: stamps mapped to one clock, the dialect's events joined to them."""
+
+from __future__ import annotations
+
+import sys
+from array import array
+from hashlib import sha256
+
+import msgspec
+
+from relaymark.dialects import Decoded, decode_capture
+from relaymark.dialects.decoded import Channel, Delta
+from relaymark.relay.records import Content
+from relaymark.trace import Capture, ChunkTokens, Kind, Leg, TokenSource, TransferEnd
+
+# A kernel stamp later than the user's, or older than this, means that the wall clock was stepped under the capture.
+_FUTURE_NS = 1_000_000
+_STALE_NS = 600_000_000_000
+# The offset between the clocks is known to well under a microsecond, so stamps may be this much "before" sending.
+_SLACK_NS = 20_000
+
+
+def leg_from_capture(capture: Capture, max_body: int, request_ref: str | None) -> tuple[Leg, Decoded]:
+    """Decodes one capture. Never raises for what a server sent."""
+    decoded = decode_capture(capture, max_body)
+    user = _numbers("q", capture.user_ns)
+    stamps, added, source = _stamps(capture, user)
+    sent = capture.sent
+    origin = sent if sent is not None else (capture.started or 0)
+    complete = capture.end is TransferEnd.COMPLETE and stamps
+    leg = Leg(
+        task_id=capture.task_id,
+        leg_id=capture.leg_id,
+        parent_id=capture.parent_id,
+        session_id=capture.session_id,
+        turn=capture.turn,
+        attempt=capture.attempt,
+        worker=capture.worker,
+        stage=capture.stage,
+        warmup=capture.warmup,
+        endpoint=capture.endpoint,
+        kind=Kind(capture.kind),
+        role=capture.role,
+        model=decoded.model or capture.model,
+        scheduled=capture.scheduled,
+        started=capture.started,
+        connected=capture.connected,
+        sent=sent,
+        first_byte=stamps[0] if stamps else None,
+        ended=stamps[-1] if complete else capture.ended,
+        streamed=capture.streamed,
+        read_at=[stamp - origin for stamp in stamps],
+        read_added=added,
+        stamp_source=source,
+        prompt_tokens=decoded.prompt_tokens,
+        cached_tokens=decoded.cached_tokens,
+        completion_tokens=decoded.completion_tokens,
+        reasoning_tokens=decoded.reasoning_tokens,
+        token_source=TokenSource.NONE if _uncounted(decoded) else TokenSource.USAGE,
+        bytes_in=len(capture.raw),
+        bytes_out=capture.bytes_out,
+        items=decoded.vectors,
+        outcome=decoded.outcome,
+        http_status=decoded.http_status,
+        finish_reason=decoded.finish_reason,
+        error_type=decoded.error_type,
+        error_message=decoded.error_message,
+        retry_after=decoded.retry_after,
+        reconnects=capture.reconnects,
+        warnings=decoded.warnings,
+        request_ref=request_ref,
+        server_prefill_ns=decoded.server_prefill_ns,
+        server_decode_ns=decoded.server_decode_ns,
+        server_prompt_tokens=decoded.server_prompt_tokens,
+        server_completion_tokens=decoded.server_completion_tokens,
+        drafted_tokens=decoded.drafted_tokens,
+        accepted_tokens=decoded.accepted_tokens,
+    )
+    if capture.streamed and stamps:
+        _put_stream(leg, decoded, stamps, origin)
+    return leg, decoded
+
+
+def content_of(decoded: Decoded) -> Content | None:
+    """The answer as it is stored, named by its own hash; ``None`` when there is nothing to store."""
+    if not (any(decoded.texts) or any(decoded.reasonings) or decoded.tool_calls):
+        return None
+    content = Content(
+        ref="",
+        texts=decoded.texts,
+        reasonings=decoded.reasonings,
+        tool_calls=[msgspec.structs.asdict(call) for call in decoded.tool_calls],
+    )
+    content.ref = sha256(msgspec.json.encode(content)).hexdigest()[:32]
+    return content
+
+
+def _uncounted(decoded: Decoded) -> bool:
+    return decoded.completion_tokens is None and decoded.prompt_tokens is None
+
+
+def _numbers(kind: str, packed: bytes) -> array[int]:
+    values = array(kind, packed)
+    if sys.byteorder == "big":
+        values.byteswap()
+    return values
+
+
+def _stamps(capture: Capture, user: array[int]) -> tuple[list[int], list[int], str]:
+    """The stamp of each read in CLOCK_MONOTONIC ns, what the client added to each, and where the stamps are from."""
+    parts = _numbers("q", capture.kernel_ts)
+    if len(parts) != 2 * len(user) or not parts:
+        return list(user), [], "user"
+    offset = capture.wall_offset_ns
+    # A read the kernel did not stamp (seen once in 3.9 million) keeps its user stamp.
+    stamps = [
+        seconds * 1_000_000_000 + nanos - offset if seconds else late
+        for seconds, nanos, late in zip(parts[::2], parts[1::2], user, strict=True)
+    ]
+    added = [late - stamp for late, stamp in zip(user, stamps, strict=True)]
+    earliest = capture.sent - _SLACK_NS if capture.sent is not None else stamps[0]
+    if min(added) < -_FUTURE_NS or max(added) > _STALE_NS or min(stamps) < earliest:
+        return list(user), [], "user"
+    return stamps, [max(0, late) for late in added], "kernel"
+
+
+def _put_stream(leg: Leg, decoded: Decoded, stamps: list[int], origin: int) -> None:
+    deltas = decoded.deltas
+    if not deltas:
+        return
+    reads = [delta.read for delta in deltas]
+    leg.chunk_at = [stamps[read] - origin for read in reads]
+    leg.coalesced = sum(map(int.__eq__, reads[1:], reads))
+    leg.chunk_tokens, leg.chunk_tokens_source = _chunk_tokens(deltas, decoded)
+    leg.first_token = stamps[reads[0]]
+    leg.last_token = stamps[reads[-1]]
+    leg.first_answer_token = next((stamps[d.read] for d in deltas if d.channel is Channel.ANSWER), None)
+
+
+def _chunk_tokens(deltas: list[Delta], decoded: Decoded) -> tuple[list[int], ChunkTokens]:
+    """Tokens of each chunk and how they are known (see :class:`ChunkTokens`)."""
+    exact = [delta.tokens for delta in deltas if delta.tokens is not None]
+    if len(exact) == len(deltas):
+        return exact, ChunkTokens.USAGE
+    ones = [1] * len(deltas)
+    count = decoded.completion_tokens
+    if count is None:
+        return ones, ChunkTokens.NONE
+    # Servers count the end-of-sequence token, which carries no text and so has no chunk.
+    silent_stop = decoded.finish_reason in ("stop", "tool_calls") and count == len(deltas) + 1
+    return ones, ChunkTokens.ONE if count == len(deltas) or silent_stop else ChunkTokens.AVERAGE

@@ -1,0 +1,110 @@
+"""Makes the trace of a run out of its journals, once it has ended; or after a crash, out of what is left of them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+
+from relaymark.errors import TraceError
+from relaymark.relay import records
+from relaymark.relay.decoder import committed, decode_rest
+from relaymark.relay.plan import read_plan
+from relaymark.trace import Heartbeat, JournalReader, RunRecord, read_run_record, write_run_record
+from relaymark.trace.runfolder import CONTENT_FILE, HEALTH_FILE, LIVE_FILE, TRACE_FILE
+from relaymark.trace.table import TraceWriter
+
+
+def finish(folder: Path) -> RunRecord:
+    """Decodes what is left, merges all legs into ``trace.parquet`` and tidies up; returns the run's record.
+
+    Harmless when the trace is merged already. A run whose coordinator died is marked ``crashed``. Notes say what was
+    lost: torn records, legs that were in flight.
+
+    Raises:
+        TraceError: This is not a run folder, or its record cannot be read.
+    """
+    record = read_run_record(folder)
+    if (folder / TRACE_FILE).exists():
+        return record
+    if record.status == "running" and _alive(record.pid):
+        raise TraceError(
+            f"The run is still going on (process {record.pid}).", where=str(folder), mend="Wait for its end."
+        )
+    plan = read_plan(folder)
+    if record.status == "running":
+        record.status = "crashed"
+        record.notes.append("The run's own process ended before the run did; this is what had been written by then.")
+    decode_rest(folder, plan)
+    torn = 0
+    last: dict[int, Heartbeat] = {}
+    ended: dict[int, int] = {}
+    refs: set[str] = set()
+    writer = TraceWriter(folder / TRACE_FILE, record.run_id)
+    with (folder / HEALTH_FILE).open("wb") as health, (folder / CONTENT_FILE).open("wb") as contents:
+        for worker in range(plan.workers):
+            ended[worker] = 0
+            for kind, payload in committed(folder, worker):
+                if kind == records.LEG:
+                    writer.add(records.decode_leg(payload))
+                    ended[worker] += 1
+                elif kind == records.HEARTBEAT:
+                    last[worker] = records.decode_heartbeat(payload)
+                    health.write(msgspec.json.encode(last[worker]) + b"\n")
+                elif kind == records.CONTENT:
+                    content = records.decode_content(payload)
+                    if content.ref not in refs:
+                        refs.add(content.ref)
+                        contents.write(msgspec.json.encode(content) + b"\n")
+            torn += _torn(folder, worker)
+    if not refs:
+        (folder / CONTENT_FILE).unlink()
+    writer.close()
+    _note_losses(record, torn, last, ended)
+    write_run_record(folder, record)
+    _tidy(folder, plan.workers)
+    return record
+
+
+def _alive(pid: int) -> bool:
+    """Whether a process of that number runs; never our own, which may finish its run."""
+    if pid <= 0 or pid == os.getpid():
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _torn(folder: Path, worker: int) -> int:
+    torn = 0
+    reader = JournalReader(folder, records.legs_stem(worker))
+    for record in reader.records(final=True):
+        if record.kind == records.COMMIT:
+            torn = records.decode_commit(record.payload).torn
+    return torn
+
+
+def _note_losses(record: RunRecord, torn: int, last: dict[int, Heartbeat], ended: dict[int, int]) -> None:
+    if torn:
+        record.notes.append(f"{torn} torn record{'s were' if torn > 1 else ' was'} skipped at the end of a journal.")
+    for worker, beat in sorted(last.items()):
+        lost = beat.sent - ended[worker]
+        if lost > 0:
+            record.notes.append(
+                f"{lost} request{'s' if lost > 1 else ''} of worker {worker} had been sent and left no record: in "
+                "flight, or not yet written, when it died."
+            )
+
+
+def _tidy(folder: Path, workers: int) -> None:
+    """Removes the journals and the live block: the trace holds all that was in them."""
+    for worker in range(workers):
+        for stem in (records.worker_stem(worker), records.legs_stem(worker)):
+            for path in folder.glob(f"{stem}-*.journal"):
+                path.unlink()
+    (folder / LIVE_FILE).unlink(missing_ok=True)
