@@ -24,7 +24,7 @@ _PER = {"s": 1, "sec": 1, "min": 60, "m": 60, "h": 3600}
 _BYTES = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
 
 # Digits are ASCII and bounded, so that a hostile string can neither smuggle in other scripts nor cost time.
-_NUMBER = r"[0-9]{1,18}(?:\.[0-9]{1,18})?"
+_NUMBER = r"[0-9]{1,20}(?:\.[0-9]{1,20})?"
 _PART = re.compile(rf"({_NUMBER})\s*(ns|us|µs|μs|ms|min|s|m|h|d)", re.ASCII)
 _DURATION = re.compile(rf"(?:{_NUMBER}\s*(?:ns|us|µs|μs|ms|min|s|m|h|d)\s*)+", re.ASCII)
 _RATE = re.compile(rf"({_NUMBER})(?:\s*/\s*(s|sec|min|m|h))?", re.ASCII)

@@ -126,7 +126,7 @@ def _set(source: Source, path: KeyPath, value: Any, where: str) -> None:
                 break
             _expand(source, held, path[: depth + 1])
             if held.get(str(part)) is None:
-                held[str(part)] = {}
+                held[str(part)] = [] if part == "stages" else {}
             holder = held[str(part)]
         elif isinstance(holder, list):
             entries = cast(list[Any], holder)

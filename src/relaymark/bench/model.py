@@ -164,9 +164,7 @@ class Benchmark(Section):
         elif duration is None and (requests is None or isinstance(stage.load, Ramp | Step)):
             duration = self.duration or DEFAULT_DURATION
         load = stage.load.resolved(duration)
-        return StageSpec(
-            index=index, name=stage.name or load.text(), load=load, duration=duration, requests=requests
-        )
+        return StageSpec(index=index, name=stage.name or load.text(), load=load, duration=duration, requests=requests)
 
     def warmup_stage(self) -> StageSpec | None:
         """Return the warm-up as a closed-loop stage with index `WARMUP_INDEX`, or ``None`` when there is none."""

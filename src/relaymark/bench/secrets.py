@@ -9,7 +9,6 @@ from typing import Protocol
 from relaymark.errors import ConfigError
 
 
-
 class Endpoint(Protocol):
     """What of an endpoint is needed here; a worker's plan has it too."""
 

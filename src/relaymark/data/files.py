@@ -148,6 +148,8 @@ def _read_csv(path: Path) -> PromptSet:
     for line in io.BytesIO(raw):
         _check_utf8(line, start, f"{path}:{number}")
         number, start = number + 1, start + len(line)
+    if not raw.strip():
+        return HeldPrompts([])
     csv.field_size_limit(MAX_LINE)
     rows = csv.DictReader(io.StringIO(raw.decode("utf-8-sig"), newline=""), strict=True)
     prompts: list[Prompt] = []
