@@ -1,0 +1,114 @@
+"""The static report: one self-contained HTML file that loads nothing and runs only the script it came with."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from relaymark.errors import RelaymarkError
+from relaymark.measure.summary import Summary
+from relaymark.report import page, verdict
+from relaymark.report.clean import plain_line
+from relaymark.report.labels import GENERAL_MEANINGS, METRIC_LABELS
+
+
+def render_html(summary: Summary) -> str:
+    """The report as HTML text.
+
+    Everything in the summary counts as untrusted: it is cleaned of control characters and direction overrides,
+    escaped, and never becomes a link, a style or a script. The page's policy (``default-src 'none'``) allows
+    exactly one style sheet and one script, by their SHA-256.
+    """
+    style, script = _asset("report.css"), _asset("report.js")
+    policy = (
+        f"default-src 'none'; style-src '{_sha256(style)}'; script-src '{_sha256(script)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    return _template().render(
+        policy=policy,
+        style=Markup(style),  # noqa: S704 (our own file, not user text)
+        script=Markup(script),  # noqa: S704
+        **_content(summary),
+    )
+
+
+def write_html(summary: Summary, path: Path) -> Path:
+    """Write the report to `path` (UTF-8), whole or not at all.
+
+    Raises:
+        RelaymarkError: the file cannot be written.
+    """
+    text = render_html(summary)
+    partial = path.with_name(path.name + ".partial")
+    try:
+        partial.write_text(text, encoding="utf-8", newline="\n")
+        os.replace(partial, path)  # noqa: PTH105 (rename that overwrites, spelled as the atomic call it is)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise RelaymarkError(
+            f"the report cannot be written: {error.strerror or error}",
+            where=str(path),
+            mend="check that the folder exists, is writable and has space",
+        ) from error
+    return path
+
+
+def _content(summary: Summary) -> dict[str, Any]:
+    headline = page.headline_table(summary)
+    used = {metric for stage in summary.stages for metric in stage.distributions}
+    return {
+        "title": plain_line(summary.name, 80) or "run",
+        "model": plain_line(summary.model, 120),
+        "url": plain_line(summary.url, 300),
+        "dialect": plain_line(summary.dialect, 60),
+        "started": plain_line(summary.started_at, 60),
+        "run_id": plain_line(summary.run_id, 120),
+        "version": plain_line(summary.version, 40),
+        "schedule": plain_line(summary.schedule_sha256, 80),
+        "verdict": page.verdict_parts(summary),
+        "key": [(page.stage_class(s), page.names(summary)[s.index]) for s in summary.stages],
+        "headline": headline,
+        "headline_remark": page.headline_remark(headline),
+        "quantiles": page.all_quantiles(summary),
+        "withheld": verdict.withheld(summary),
+        "plots": page.distribution_plots(summary),
+        "timelines": page.time_plots(summary),
+        "outcomes": page.outcome_rows(summary),
+        "errors": {s.index: page.error_rows(s) for s in summary.stages},
+        "stage_facts": {s.index: page.stage_facts(s) for s in summary.stages},
+        "scatters": page.scatter_plots(summary),
+        "server_table": page.server_table(summary),
+        "slos": page.slo_rows(summary),
+        "warnings": [verdict.sentence(w) for w in summary.verdict.warnings],
+        "notes": [verdict.sentence(n) for n in summary.notes],
+        "meanings": [(f"{v.short}: {v.name}", v.meaning) for k, v in METRIC_LABELS.items() if k in used],
+        "general": GENERAL_MEANINGS,
+        "config": page.config_text(summary),
+        "environment": page.facts(summary.environment),
+        "server": page.facts(summary.server),
+    }
+
+
+def _sha256(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+@cache
+def _asset(name: str) -> str:
+    return resources.files("relaymark.report").joinpath("templates", name).read_text(encoding="utf-8")
+
+
+@cache
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.from_string(_asset("report.html.j2"))
