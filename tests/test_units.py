@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -109,7 +111,5 @@ def test_a_formatted_size_reads_back_the_same(size: int) -> None:
 @given(st.text(max_size=30))
 def test_no_text_brings_a_parser_down(text: str) -> None:
     for parse in (parse_duration, parse_rate, parse_size):
-        try:
+        with contextlib.suppress(ConfigError):
             assert parse(text) >= 0
-        except ConfigError:
-            pass

@@ -7,6 +7,7 @@ as what they expand to).
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -116,10 +117,12 @@ def parse_scalar(text: str) -> Any:
     """Return ``text`` as a plain YAML scalar reads: ``8`` → 8, ``true`` → True, ``null`` → None, else the text."""
     if text in _WORDS:
         return _WORDS[text]
-    if _INT.fullmatch(text) and len(text) <= 20:
+    if len(text) > 400:  # no number anyone means, and int() has a limit of its own
+        return text
+    if _INT.fullmatch(text):
         return int(text)
-    if _FLOAT.fullmatch(text):
-        return float(text)
+    if _FLOAT.fullmatch(text) and math.isfinite(number := float(text)):
+        return number
     return text
 
 

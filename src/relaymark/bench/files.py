@@ -11,10 +11,11 @@ from typing import Any, cast
 
 from pydantic import ValidationError
 from ruamel.yaml import YAML
+from ruamel.yaml.representer import SafeRepresenter
 
 from relaymark.bench._explain import explain
 from relaymark.bench._shorthand import parse_load, parse_prompts
-from relaymark.bench._source import KeyPath, Source, dotted, parse_source, parse_value, read_source
+from relaymark.bench._source import KeyPath, Source, dotted, parse_scalar, parse_source, parse_value, read_source
 from relaymark.bench.model import Benchmark
 from relaymark.errors import ConfigError
 
@@ -169,6 +170,18 @@ def _expand(source: Source, holder: dict[str, Any], path: KeyPath) -> None:
         holder[key] = {name.strip(): bound for name, _, bound in (item.partition("=") for item in bounds)}
 
 
+class _Representer(SafeRepresenter):
+    """Quotes what would read back as something else: text like 1e5, and line breaks that YAML folds (U+0085)."""
+
+    def represent_str(self, data: str) -> Any:
+        """Return the node of a text."""
+        plain = data.isprintable() and isinstance(parse_scalar(data), str)
+        return self.represent_scalar("tag:yaml.org,2002:str", data, style=None if plain else '"')
+
+
+_Representer.add_representer(str, _Representer.represent_str)
+
+
 def dump_benchmark(benchmark: Benchmark) -> str:
     """Return the benchmark as YAML with every default written out; reading it gives an equal benchmark.
 
@@ -183,6 +196,7 @@ def dump_benchmark(benchmark: Benchmark) -> str:
         del data["stages"]
     data["prompts"] = {key: value for key, value in data["prompts"].items() if value not in (None, False)}
     yaml = YAML(typ="safe", pure=True)
+    yaml.Representer = _Representer
     yaml.default_flow_style = False
     yaml.sort_base_mapping_type_on_output = False  # pyright: ignore[reportAttributeAccessIssue]
     yaml.allow_unicode = True
