@@ -285,7 +285,8 @@ class ResponseFramer:
             if not partial:
                 return NEED_MORE
             self._state = _SIZE_REST
-            if partial[0] not in _HEX:
+            digits = partial.partition(b";")[0].rstrip(b" \t\r")
+            if not 0 < len(digits) <= _MAX_DIGITS or not _HEX.issuperset(digits):
                 return self._fail(BAD_FRAMING, f"not a chunk size: {partial[:40]!r}")
             if len(partial) > self._max_header:
                 return self._fail(TOO_LARGE, f"chunk-size line above {self._max_header} bytes")

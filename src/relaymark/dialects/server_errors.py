@@ -134,8 +134,8 @@ def _told(error: object, depth: int = 0) -> ServerError | None:
         return ServerError(None, one_line(error)) if error.strip() else None
     if not is_object(error) or depth > 4:
         return None
-    kind = next((word for key in ("type", "code", "status") if (word := _word(error.get(key)))), None)
-    kind = None if kind == "error" else kind
+    words = (_word(error.get(key)) for key in ("type", "code", "status"))
+    kind = next((word for word in words if word not in ("", "error")), None)
     for key in ("message", "detail", "msg", "error"):
         value = error.get(key)
         if isinstance(value, str) and value.strip():
