@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from relaymark.emulate.child import read_config_line, say_ready, watch_parent
-from relaymark.emulate.llamacpp import LlamaConfig, decode_llama_config
+from relaymark.emulate.llamacpp import LlamaConfig
+from relaymark.emulate.pacedconfig import decode_config
 from relaymark.errors import RelaymarkError
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def main() -> int:
     handshake = os.dup(1)
     os.dup2(2, 1)
     try:
-        config = decode_llama_config(read_config_line())
+        config = decode_config(read_config_line(), LlamaConfig)
     except (msgspec.MsgspecError, RelaymarkError) as problem:
         say_ready({"error": str(problem)}, handshake)
         return 2

@@ -10,10 +10,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-import msgspec
-
-from relaymark.emulate.child import ServerError, ServerProcess
-from relaymark.emulate.pacedconfig import encode_config, paths_in
+from relaymark.emulate.pacedconfig import encode_config
+from relaymark.emulate.process import ServerError, ServerProcess
 from relaymark.errors import ConfigError
 
 
@@ -46,11 +44,6 @@ class LlamaConfig:
     def model(self) -> str:
         """The model's name in the API."""
         return self.alias or self.model_path.stem
-
-
-def decode_llama_config(line: bytes) -> LlamaConfig:
-    """The child's side of :func:`encode_config`."""
-    return msgspec.json.decode(line, type=LlamaConfig, dec_hook=paths_in)
 
 
 class LlamaServer:

@@ -6,8 +6,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from relaymark.emulate.child import ServerProcess
 from relaymark.emulate.pacedconfig import PacedConfig, encode_config
+from relaymark.emulate.process import ServerProcess
 from relaymark.emulate.truth import TruthRecord, read_truth
 from relaymark.errors import ConfigError
 

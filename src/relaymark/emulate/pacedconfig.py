@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import log, sqrt
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
 from relaymark.errors import ConfigError
 
 _SECOND = 1_000_000_000
+_Config = TypeVar("_Config")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,8 +114,7 @@ def _paths_out(value: Any) -> str:
     raise NotImplementedError
 
 
-def paths_in(kind: type, value: Any) -> Any:
-    """msgspec's decoding hook for paths."""
+def _paths_in(kind: type, value: Any) -> Any:
     if kind is Path:
         return Path(value)
     raise NotImplementedError
@@ -125,6 +125,6 @@ def encode_config(config: Any) -> bytes:
     return msgspec.json.encode(config, enc_hook=_paths_out)
 
 
-def decode_config(line: bytes) -> PacedConfig:
+def decode_config(line: bytes, kind: type[_Config]) -> _Config:
     """The reverse of :func:`encode_config`."""
-    return msgspec.json.decode(line, type=PacedConfig, dec_hook=paths_in)
+    return msgspec.json.decode(line, type=kind, dec_hook=_paths_in)
