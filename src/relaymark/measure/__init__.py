@@ -1,7 +1,7 @@
 """How fast: every number of a run, computed from its trace.
 
-``relaymark.measure.summary``, ``inputs`` and ``definitions`` load without numpy. What computes is imported by name where
-it is needed, since it loads numpy and pyarrow: ``from relaymark.measure.summarise import summarise``.
+``relaymark.measure.summary``, ``inputs`` and ``definitions`` load without numpy. What computes is imported by name
+where it is needed, since it loads numpy and pyarrow: ``from relaymark.measure.summarise import summarise``.
 """
 
 from relaymark.measure.definitions import METRICS, Metric

@@ -7,6 +7,7 @@ how the server wrote. So coalesced zeros are in no gap distribution; ``coalesced
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -45,11 +46,13 @@ class Arrivals:
     tokens: Floats
     weight: Ints
 
+    @cached_property
     def chunk_gaps(self) -> Gaps:
         """Gaps between arrivals, each once."""
         same = self.leg[1:] == self.leg[:-1]
         return Gaps((self.at[1:] - self.at[:-1])[same].astype(np.float64), self.leg[1:][same], None)
 
+    @cached_property
     def token_gaps(self) -> Gaps:
         """ITL: an arrival of k tokens counts as k gaps of gap/k.
 

@@ -16,7 +16,7 @@ Legs = Callable[[Sequence[str]], Iterator[pa.RecordBatch]]
 
 Mask = npt.NDArray[np.bool_]
 
-_PIECE_ITEMS = 1 << 18  # list items a piece: 2 MB an array, so that a dozen temporaries stay near the cache
+_PIECE_ITEMS = 1 << 17  # list items a piece: 1 MB an array, so that a dozen temporaries stay near the cache
 _PIECE_ROWS = 1 << 14
 GOOD = ("ok", "ok_length")
 

@@ -14,9 +14,8 @@ class Metric(msgspec.Struct, kw_only=True, frozen=True):
 
     ``better``: which way is better; ``neither`` for what is not a score. ``over``: ``ok``, the successful legs;
     ``sent``, every leg that was sent (what the client did, whatever came back). ``streaming``: has no meaning when a
-    response
-    comes in one piece. ``per``: what one value stands for; values of one request's gaps are not independent, so
-    ``gap`` and ``token`` metrics get no confidence interval. ``failures``: a failed leg counts as the worst value.
+    response comes in one piece. ``per``: what one value stands for; values of one request's gaps are not independent,
+    so ``gap`` and ``token`` metrics get no confidence interval. ``failures``: a failed leg counts as the worst value.
     """
 
     key: str

@@ -38,6 +38,13 @@ def _upper_edge(index: Ints) -> Floats:
     return np.where(index >= 0, positive, negative)
 
 
+def _with_weight(values: Floats, weights: Ints | None) -> tuple[Floats, Ints | None]:
+    """Leaves out what weighs nothing: it has no bin of its own and is no minimum."""
+    if weights is None or weights.all():
+        return values, weights
+    return values[weights > 0], weights[weights > 0]
+
+
 class ExactQuantiles:
     """Order statistics, mean, minimum and maximum of a stream seen twice in any order and any division.
 
@@ -71,8 +78,7 @@ class ExactQuantiles:
 
     def add(self, values: Floats, weights: Ints | None = None) -> None:
         """Counts ``values`` (1-d) with their ``weights`` (1-d, as long; ``None``: one each) in pass 1."""
-        if weights is not None and weights.size and not weights.all():
-            values, weights = values[weights > 0], weights[weights > 0]
+        values, weights = _with_weight(values, weights)
         if not values.size:
             return
         bins = bins_of(values)
@@ -136,6 +142,7 @@ class ExactQuantiles:
 
     def collect(self, values: Floats, weights: Ints | None = None) -> None:
         """Takes the same values as ``add`` did, in any order, keeping those in wanted bins."""
+        values, weights = _with_weight(values, weights)
         if not values.size or not self._wanted.size:
             return
         kept = self._is_wanted[bins_of(values) - self._first]

@@ -108,17 +108,17 @@ def server_decode_rate(piece: Piece) -> Floats:
 
 def itl(found: Arrivals, legs: int) -> Gaps:
     """Gaps weighted by tokens (design §5)."""
-    return found.token_gaps()
+    return found.token_gaps
 
 
 def chunk_gap(found: Arrivals, legs: int) -> Gaps:
     """Gaps between arrivals, each once; the zeros within one read are not gaps."""
-    return found.chunk_gaps()
+    return found.chunk_gaps
 
 
 def stall(found: Arrivals, legs: int) -> Gaps:
     """The longest gap of each stream of at least two arrivals. ``legs``: number of legs in the piece."""
-    gaps = found.chunk_gaps()
+    gaps = found.chunk_gaps
     longest = np.full(legs, -np.inf)
     if gaps.value.size:
         starts = np.flatnonzero(np.concatenate([[True], gaps.leg[1:] != gaps.leg[:-1]]))
