@@ -248,7 +248,7 @@ def test_what_is_written_reads_back_equal(tmp_path: Path, options: dict[str, Any
 TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=20)
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=40)
 @given(name=TEXTS.filter(bool), stop=st.lists(TEXTS, max_size=3), extra=st.dictionaries(TEXTS, st.one_of(
     TEXTS, st.integers(-(2**60), 2**60), st.floats(allow_nan=False, allow_infinity=False), st.booleans(), st.none()
 ), max_size=4))  # fmt: skip
@@ -266,7 +266,7 @@ def test_any_text_survives_writing_and_reading(
     assert load_benchmark(write(tmp_path_factory.mktemp("any"), dump_benchmark(benchmark))) == benchmark
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=100)
 @given(content=st.one_of(st.binary(max_size=80), st.text(st.sampled_from("ab:-[]{}&*!%#'\"|> \n\t,?0."), max_size=60)))
 def test_no_bytes_bring_the_reader_down(tmp_path_factory: pytest.TempPathFactory, content: bytes | str) -> None:
     path = write(tmp_path_factory.mktemp("any"), content)
@@ -274,7 +274,7 @@ def test_no_bytes_bring_the_reader_down(tmp_path_factory: pytest.TempPathFactory
         load_benchmark(path)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=100)
 @given(override=st.text(st.sampled_from("abload.rate0123=[]{}:'\"!&*-,% "), max_size=30))
 def test_no_override_brings_it_down(override: str) -> None:
     try:

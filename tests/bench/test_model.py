@@ -236,6 +236,11 @@ def test_every_failure_can_be_retried_on() -> None:
     assert set(get_args(RetryOutcome)) == {o.value for o in Outcome if not o.good and o != Outcome.CANCELLED}
 
 
+def test_a_near_miss_of_a_choice_is_suggested() -> None:
+    assert refused("retries.on=[http_eror]").mend == "did you mean http_error?"
+    assert refused("endpoint.dialect=openai_chat").mend == "did you mean openai-chat?"
+
+
 def test_the_hash_is_of_what_is_said() -> None:
     assert benchmark_hash(built(load="poisson:4/s")) == benchmark_hash(
         built(load={"rate": "240/min", "kind": "poisson"})

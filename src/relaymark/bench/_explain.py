@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from typing import Any, cast, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -102,7 +103,12 @@ def _sentence(item: ErrorDetails, path: KeyPath, model: type[BaseModel]) -> tupl
     words = _WORDS.get(kind)
     sentence = words.format(**context) if words else f"can't be used: {item['msg']}"
     secret = "headers" in path or "api_key_env" in path
-    return f"{name} {sentence}" + ("" if secret else f", got {shown(item['input'])}"), ""
+    mend = ""
+    if kind == "literal_error":
+        allowed = re.findall(r"'([^']+)'", str(context["expected"]))
+        close = difflib.get_close_matches(str(item["input"]), allowed, n=1, cutoff=0.5)
+        mend = f"did you mean {close[0]}?" if close else ""
+    return f"{name} {sentence}" + ("" if secret else f", got {shown(item['input'])}"), mend
 
 
 def _mend_missing(path: KeyPath) -> str:

@@ -34,7 +34,7 @@ def _load_form(value: Any) -> Any:
         try:
             return parse_load(value)
         except ConfigError as error:
-            raise refuse(f"must be a load: {error.what}", error.mend) from None
+            raise refuse(f"can't be used: {error.what}", error.mend) from None
     return value
 
 
@@ -95,7 +95,7 @@ class Benchmark(Section):
             try:
                 return parse_prompts(value)
             except ConfigError as error:
-                raise refuse(f"must name prompts: {error.what}", error.mend) from None
+                raise refuse(f"can't be used: {error.what}", error.mend) from None
         return value
 
     @field_validator("slo", mode="before")
@@ -137,7 +137,7 @@ class Benchmark(Section):
             requests = stage.requests or self.requests
             if isinstance(stage.load, Offline):
                 if requests is None:
-                    raise refuse(f"needs requests for its offline load ({place})", "add requests: 500")
+                    raise refuse(f"needs requests for its offline load ({place})", "add requests: 500 (--requests 500)")
                 if stage.duration is not None:
                     raise refuse(
                         f"has a duration for an offline load ({place}), which sends everything at the start",

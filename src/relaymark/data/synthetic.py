@@ -1,9 +1,10 @@
 """Generated prompts of a chosen length, each made when it is asked for.
 
-Lengths are in *approximate* tokens: a prompt is sentences of common English words, for which byte-pair tokenizers
-give close to one token a word and one for the full stop. The real number is the server's to say: read it from
-``usage``. A prompt begins with words that spell its number in a scrambled order, so that no two prompts share more
-than a few first words and a prefix cache isn't flattered, unless a shared prefix is asked for.
+Lengths are in *approximate* tokens: a prompt is sentences of common English words, of which a byte-pair tokenizer
+makes one token each, and one of the full stop (SmolLM2's has every one of these words). The real number is the
+server's to say: read it from ``usage``. A prompt begins with words that spell its number in a scrambled order, so
+that no two prompts share more than a few first words and a prefix cache isn't flattered, unless a shared prefix is
+asked for.
 
 Only ``random.Random.random`` is used, whose sequence for a seed Python promises to keep.
 """
