@@ -66,7 +66,7 @@ def test_linear_axes_hold_their_values_and_have_few_ticks(high: float) -> None:
 @settings(deadline=None)
 def test_time_axes_hold_their_values_and_label_each_tick_apart(low: float, ratio: float) -> None:
     axis = scale.times([low, low * ratio])
-    assert axis.low <= max(low, 1e3)
+    assert axis.low <= max(low, 1e3) * 1.000001
     assert axis.high >= low * ratio * 0.999
     assert axis.at(low * ratio) <= 1
     assert 2 <= len(axis.ticks) <= 12

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from relaymark.measure.definitions import METRICS
 from relaymark.measure.summary import Distribution, Stage, Summary
 from relaymark.report.clean import plain_line
 from relaymark.report.digits import quantile_name
@@ -81,7 +82,7 @@ def _distribution_rows(metric: str, d: Distribution, *, failed: bool) -> Iterato
         yield metric, name, q.value, d.unit
         yield metric, f"{name}_low", q.low, d.unit
         yield metric, f"{name}_high", q.high, d.unit
-        if failed:
+        if failed and metric in METRICS and METRICS[metric].failures:
             # None stands for +inf here (see Quantile), unlike everywhere else.
             yield metric, f"{name}_with_failures", math.inf if q.with_failures is None else q.with_failures, d.unit
 

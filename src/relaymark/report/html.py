@@ -14,10 +14,11 @@ import jinja2
 from markupsafe import Markup
 
 from relaymark.errors import RelaymarkError
+from relaymark.measure.definitions import METRICS
 from relaymark.measure.summary import Summary
 from relaymark.report import page, verdict
 from relaymark.report.clean import plain_line
-from relaymark.report.labels import GENERAL_MEANINGS, METRIC_LABELS
+from relaymark.report.labels import GENERAL_MEANINGS, title
 
 
 def render_html(summary: Summary) -> str:
@@ -89,7 +90,7 @@ def _content(summary: Summary) -> dict[str, Any]:
         "slos": page.slo_rows(summary),
         "warnings": [verdict.sentence(w) for w in summary.verdict.warnings],
         "notes": [verdict.sentence(n) for n in summary.notes],
-        "meanings": [(f"{v.short}: {v.name}", v.meaning) for k, v in METRIC_LABELS.items() if k in used],
+        "meanings": [(title(k), m.definition) for k, m in METRICS.items() if k in used],
         "general": GENERAL_MEANINGS,
         "config": page.config_text(summary),
         "environment": page.facts(summary.environment),

@@ -1,79 +1,28 @@
-"""Names and definitions shown beside the numbers (design §5), keyed as in the summary."""
+"""The words shown beside the numbers: names of metrics, outcomes and stages, and what each means."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from relaymark.measure.definitions import METRICS
 from relaymark.measure.summary import Stage
 from relaymark.report.clean import plain_line
 from relaymark.trace.leg import Outcome
 
-
-class Label(NamedTuple):
-    """How one metric is called and what it means."""
-
-    short: str
-    name: str
-    meaning: str
-
-
-METRIC_LABELS: dict[str, Label] = {
-    "ttft": Label(
-        "TTFT",
-        "Time to first token",
-        "From the moment the request was handed to the kernel to the arrival of the first token, of whatever "
-        "channel (answer, reasoning or tool call).",
-    ),
-    "ttft_scheduled": Label(
-        "TTFT from schedule",
-        "Time to first token, from the scheduled send time",
-        "As TTFT, but counted from when the request should have been sent, so that a late client cannot hide a "
-        "slow server (free of coordinated omission).",
-    ),
-    "ttfat": Label(
-        "TTFAT",
-        "Time to first answer token",
-        "As TTFT, but reasoning does not count: when the user first sees part of the answer.",
-    ),
-    "itl": Label(
-        "ITL",
-        "Inter-token latency",
-        "The gaps between tokens, weighted by tokens: a chunk of k tokens counts as k gaps of a k-th each.",
-    ),
-    "inter_chunk": Label(
-        "Inter-chunk gap", "Gap between chunks", "The gaps between token-bearing events as they arrived."
-    ),
-    "tpot": Label(
-        "TPOT",
-        "Time per output token",
-        "(end − first token) / tokens after the first chunk, one value a request (the MLPerf definition).",
-    ),
-    "stall": Label("Stall", "Longest gap", "The longest gap between two chunks of one response."),
-    "latency": Label(
-        "Latency", "Request latency", "From the moment the request was handed to the kernel to the end of its response."
-    ),
-    "latency_scheduled": Label(
-        "Latency from schedule",
-        "Request latency, from the scheduled send time",
-        "As latency, but counted from when the request should have been sent.",
-    ),
-    "send_lag": Label(
-        "Send lag",
-        "Send lag",
-        "How late the client handed a request to the kernel, against its schedule (open loop only).",
-    ),
-    "connect": Label("Connect", "Connection time", "TCP and TLS set-up, where a new connection was opened."),
-    "tps_per_user": Label(
-        "tok/s per user", "Tokens per second and user", "How fast one user's answer grows once it has begun."
-    ),
+# Names to put over a chart; tables use the labels of METRICS.
+_LONG_NAMES: dict[str, str] = {
+    "ttft": "Time to first token",
+    "ttfat": "Time to first answer token",
+    "itl": "Inter-token latency",
+    "tpot": "Time per output token",
+    "stall": "Longest gap",
+    "latency": "Request latency",
 }
 
 GENERAL_MEANINGS: list[tuple[str, str]] = [
     (
         "p50, p90, p99",
         "Half, nine of ten, ninety-nine of a hundred requests were at or below this value. It is an observed value "
-        "(lower-rank order statistic), never an interpolation. The range below it is its 95 % interval: with another "
-        "run of the same length the percentile would most likely fall inside it.",
+        "(lower-rank order statistic), never an interpolation. The range below it is its 95 % interval: of "
+        "intervals made this way, 95 in 100 hold the percentile that an endless run would show.",
     ),
     (
         "with failures",
@@ -121,8 +70,15 @@ _GOOD = {outcome.value for outcome in Outcome if outcome.good}
 
 def short_name(metric: str) -> str:
     """What a table column of this metric is called; the key itself where we have no name for it."""
-    label = METRIC_LABELS.get(metric)
-    return label.short if label else plain_line(metric, 40)
+    known = METRICS.get(metric)
+    return known.label if known else plain_line(metric, 40)
+
+
+def title(metric: str) -> str:
+    """The full name with the short one behind it: "Time to first token (TTFT)"."""
+    short = short_name(metric)
+    name = _LONG_NAMES.get(metric, short)
+    return name if short.casefold() in name.casefold() else f"{name} ({short})"
 
 
 def outcome_words(outcome: str) -> str:

@@ -24,7 +24,7 @@ from relaymark.report.digits import (
     quantity,
     unit_for,
 )
-from relaymark.report.labels import METRIC_LABELS, is_good, ok_share, short_name, stage_label, succeeded
+from relaymark.report.labels import is_good, ok_share, short_name, stage_label, succeeded, title
 
 COLOURS = 8
 _PLOTS = ("ttft", "itl", "latency", "tpot", "ttfat", "send_lag")
@@ -131,7 +131,7 @@ def _cell(distribution: Distribution | None, q: float, unit: TimeUnit, *, failed
     if found.low is not None and found.high is not None:
         below.append(f"{unit.show(found.low)}–{unit.show(found.high)}")
     # Only where failures move the percentile is it worth a line: then the plain figure alone would flatter.
-    if failed and found.with_failures != found.value and distribution and distribution.metric != "itl":
+    if failed and found.with_failures != found.value:
         shown = INFINITE if found.with_failures is None else unit.show(found.with_failures)
         below.append(f"✕ {shown}")
     return Cell(unit.show(found.value), "\n".join(below))
@@ -159,8 +159,7 @@ def distribution_plots(summary: Summary) -> list[Plot]:
         having = [s for s in summary.stages if metric in s.distributions]
         curves = [Curve(label[s.index], stage_class(s), s.distributions[metric]) for s in having]
         bounds = {(b.text, b.q, b.bound) for s in having for b in s.slos if b.metric == metric}
-        name = METRIC_LABELS[metric].name if metric in METRIC_LABELS else short_name(metric)
-        short = short_name(metric)
+        name = title(metric)
         drawing = quantile_plot(f"{name}: value at each percentile, by stage", curves, sorted(bounds))
         few = [c for c in curves if not c.drawable]
         remarks = [
@@ -169,8 +168,7 @@ def distribution_plots(summary: Summary) -> list[Plot]:
             for c in few
         ]
         if drawing or remarks:
-            title = name if short.casefold() in name.casefold() else f"{name} ({short})"
-            plots.append(Plot(title, drawing, remarks=remarks))
+            plots.append(Plot(name, drawing, remarks=remarks))
     return plots
 
 
@@ -185,8 +183,8 @@ def time_plots(summary: Summary) -> list[tuple[Stage, Plot]]:
     for stage in summary.stages:
         if stage.series is None or not stage.series.t:
             continue
-        title = f"{label[stage.index]}: rates and requests in flight over time"
-        drawing = over_time(title, stage.series, stage.duration / 1e9, tokens=any(stage.series.tokens))
+        said = f"{label[stage.index]}: rates and requests in flight over time"
+        drawing = over_time(said, stage.series, stage.duration / 1e9, tokens=any(stage.series.tokens))
         if drawing:
             out.append((stage, Plot(label[stage.index], drawing)))
     return out
@@ -200,8 +198,8 @@ def scatter_plots(summary: Summary) -> list[tuple[Stage, Plot]]:
         if len(stage.points) < 2:
             continue
         metric = "ttft" if any(p.ttft is not None for p in stage.points) else "latency"
-        title = f"{label[stage.index]}: {short_name(metric)} of each request over time"
-        drawing = scatter(title, stage.points, metric, stage.duration / 1e9)
+        said = f"{label[stage.index]}: {short_name(metric)} of each request over time"
+        drawing = scatter(said, stage.points, metric, stage.duration / 1e9)
         shown = min(len(stage.points), MOST_POINTS + sum(not is_good(p.outcome) for p in stage.points))
         part = f", {count(shown)} of {count(stage.requests)} shown" if shown < stage.requests else ""
         if drawing:

@@ -9,8 +9,8 @@ from relaymark.report.digits import count, duration, percent
 SENTENCE = 600  # characters of a reason or note that are shown
 
 _SOURCES = {
-    "kernel": "measured on {reads} with kernel stamps",
-    "loop": "sampled from the event loop's lateness ({reads}), as the kernel gave no stamps",
+    "kernel": "measured on {n} reads with kernel stamps",
+    "loop": "sampled as the event loop's worst lateness in each of {n} intervals, as the kernel gave no stamps",
 }
 
 
@@ -64,8 +64,8 @@ def how_measured(bar: ErrorBar) -> str:
     """Where the error bar comes from."""
     if bar.source == "none" or bar.read_p50 is None:
         return "not measured: no read was stamped"
-    reads = f"{count(bar.reads)} {'read' if bar.reads == 1 else 'reads'}"
-    return _SOURCES.get(bar.source, plain_line(bar.source, 60) + ", {reads}").replace("{reads}", reads)
+    said = _SOURCES.get(bar.source) or plain_line(bar.source, 60) + ", {n} samples"
+    return said.replace("{n}", count(bar.reads))
 
 
 def error_bar_line(bar: ErrorBar) -> str:

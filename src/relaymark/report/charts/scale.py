@@ -95,8 +95,8 @@ def logarithmic(low: float, high: float, show: Callable[[float], str]) -> Scale:
         for m in mantissas
         if e % every == 0
     ]
-    start = max(m for m in marks if m <= low * 1.0001)
-    stop = min(m for m in marks if m >= high * 0.9999)
+    start = max(m for m in marks if m <= low * (1 + 1e-9))
+    stop = min(m for m in marks if m >= high * (1 - 1e-9))
     kept = [m for m in marks if start <= m <= stop]
     # Where labels are many, narrow figures show decades only, or every other one.
     decades_only = all(_is_decade(m) for m in kept)
