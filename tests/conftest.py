@@ -9,7 +9,17 @@ from typing import Any
 
 import pytest
 
-from relaymark.emulate import LlamaConfig, LlamaServer, PacedConfig, PacedServer, start_llama, start_paced
+from relaymark.emulate import (
+    FaultyConfig,
+    FaultyServer,
+    LlamaConfig,
+    LlamaServer,
+    PacedConfig,
+    PacedServer,
+    start_faulty,
+    start_llama,
+    start_paced,
+)
 
 
 @pytest.fixture
@@ -22,6 +32,26 @@ def paced_server(tmp_path: Path) -> Iterator[Callable[..., PacedServer]]:
         settings.setdefault("log_path", tmp_path / f"truth-{number}.jsonl")
         settings.setdefault("server_log", tmp_path / f"paced-{number}.log")
         server = start_paced(PacedConfig(**settings))
+        started.append(server)
+        return server
+
+    yield start
+    for server in started:
+        server.stop()
+
+
+@pytest.fixture
+def faulty_server(tmp_path: Path) -> Iterator[Callable[..., FaultyServer]]:
+    """``faulty_server("rst:rate=0.1", …, ttft=0.05)`` starts an endpoint with faults and a truth log.
+
+    Without faults it answers plainly, and ``server.fault_url("rst:after=3")`` is a base URL that meets one each time.
+    """
+    started: list[FaultyServer] = []
+
+    def start(*faults: str, seed: int = 0, **settings: Any) -> FaultyServer:
+        settings.setdefault("log_path", tmp_path / f"faulty-truth-{len(started)}.jsonl")
+        settings.setdefault("server_log", tmp_path / f"faulty-{len(started)}.log")
+        server = start_faulty(FaultyConfig(paced=PacedConfig(**settings), faults=faults, seed=seed))
         started.append(server)
         return server
 

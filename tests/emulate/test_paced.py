@@ -219,7 +219,15 @@ def test_bad_requests_get_an_error_object(paced_server: Paced) -> None:
 
 @pytest.mark.parametrize(
     "settings",
-    [{"host": "0.0.0.0"}, {"ttft": -1}, {"tokens": 0}, {"slots": 0}, {"reasoning_share": 2}, {"port": 70_000}],
+    [
+        {"host": "0.0.0.0"},
+        {"host": "localhost"},
+        {"ttft": -1},
+        {"tokens": 0},
+        {"slots": 0},
+        {"reasoning_share": 2},
+        {"port": 70_000},
+    ],
 )
 def test_settings_that_make_no_sense_are_refused(settings: dict[str, object]) -> None:
     with pytest.raises(ConfigError):

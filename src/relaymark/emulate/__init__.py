@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from relaymark.emulate.faults import (
-    Expected,
-    Fault,
-    FaultSpec,
-    FaultyConfig,
-    black_hole,
-    closed_port,
-    list_faults,
-)
-from relaymark.emulate.faulty import FaultyServer, start_faulty
-from relaymark.emulate.llamacpp import LlamaConfig, LlamaServer, start_llama
-from relaymark.emulate.paced import PacedServer, start_paced
-from relaymark.emulate.pacedconfig import PacedConfig, plan_gaps
-from relaymark.emulate.process import ServerError
-from relaymark.emulate.truth import TruthRecord, read_truth
-from relaymark.emulate.weights import smollm2_path
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from relaymark.emulate.faults import (
+        Expected,
+        Fault,
+        FaultSpec,
+        FaultyConfig,
+        black_hole,
+        closed_port,
+        list_faults,
+    )
+    from relaymark.emulate.faulty import FaultyServer, start_faulty
+    from relaymark.emulate.llamacpp import LlamaConfig, LlamaServer, start_llama
+    from relaymark.emulate.paced import PacedServer, start_paced
+    from relaymark.emulate.pacedconfig import PacedConfig, plan_gaps
+    from relaymark.emulate.process import ServerError
+    from relaymark.emulate.truth import TruthRecord, read_truth
+    from relaymark.emulate.weights import smollm2_path
 
 __all__ = [
     "Expected",
@@ -41,3 +45,23 @@ __all__ = [
     "start_llama",
     "start_paced",
 ]
+
+# Loaded on first use: a server's process needs one of these modules, and the command line's start none.
+_HOMES = {
+    "faults": ("Expected", "Fault", "FaultSpec", "FaultyConfig", "black_hole", "closed_port", "list_faults"),
+    "faulty": ("FaultyServer", "start_faulty"),
+    "llamacpp": ("LlamaConfig", "LlamaServer", "start_llama"),
+    "paced": ("PacedServer", "start_paced"),
+    "pacedconfig": ("PacedConfig", "plan_gaps"),
+    "process": ("ServerError",),
+    "truth": ("TruthRecord", "read_truth"),
+    "weights": ("smollm2_path",),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    home = _HOME_OF.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{home}"), name)

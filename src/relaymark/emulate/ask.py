@@ -48,7 +48,7 @@ def read_ask(api: Api, body: bytes) -> Ask:
     """
     try:
         raw = msgspec.json.decode(body)
-    except msgspec.DecodeError as problem:
+    except (msgspec.DecodeError, RecursionError) as problem:
         raise BadAsk(f"the body is not JSON: {problem}") from problem
     if not isinstance(raw, dict):
         raise BadAsk("the body is not a JSON object")

@@ -17,6 +17,10 @@ import msgspec
 from relaymark.errors import RelaymarkError
 
 try:
+    import resource
+except ImportError:  # Windows
+    resource = None
+try:
     import uvloop
 except ImportError:  # Windows has none; asyncio does the same, more slowly
     uvloop = None
@@ -56,6 +60,15 @@ def watch_parent(gone: Callable[[], None]) -> None:
     threading.Thread(target=watch, name="parent-watch", daemon=True).start()
 
 
+def _allow_many_connections() -> None:
+    """Raise the soft limit of open files to the hard one: a stream is a descriptor, and the usual limit is 1,024."""
+    if resource is None:
+        return
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(ValueError, OSError):  # macOS says "unlimited" and refuses it
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
 async def _until_told(serve: Serve) -> None:
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
@@ -82,6 +95,7 @@ def serve_for_parent(prepare: Callable[[bytes], tuple[Serve, str]]) -> int:
         The exit code.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _allow_many_connections()
     try:
         serve, address = prepare(read_config_line())
     except (msgspec.MsgspecError, RelaymarkError) as problem:

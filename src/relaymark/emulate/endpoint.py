@@ -187,6 +187,9 @@ class Connection(asyncio.Protocol):
         """Collect bytes until a request is whole."""
         now = monotonic_ns()
         self._buffer += data
+        if len(self._buffer) > _MAX_HEAD + _MAX_BODY:
+            self.abort()
+            return
         if self._answer is None and len(self._buffer) >= self._need:
             self._look(now)
 

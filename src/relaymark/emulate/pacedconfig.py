@@ -70,7 +70,7 @@ class PacedConfig:
             raise ConfigError("must be between 0 and 1", where="paced: reasoning_share")
         if self.role_delay is not None and self.role_delay < 0:
             raise ConfigError("must not be negative", where="paced: role_delay")
-        if self.host not in ("127.0.0.1", "::1", "localhost"):
+        if self.host not in ("127.0.0.1", "::1"):
             raise ConfigError(
                 f"an emulated endpoint binds to loopback only, not to {self.host}",
                 where="paced: host",

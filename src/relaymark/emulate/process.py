@@ -52,7 +52,12 @@ class ServerProcess:
         with contextlib.ExitStack() as opened:
             log: BinaryIO | int = subprocess.DEVNULL
             if log_path is not None:
-                log = opened.enter_context(log_path.open("ab"))
+                try:
+                    log = opened.enter_context(log_path.open("ab"))
+                except OSError as problem:
+                    raise ConfigError(
+                        f"the {name}'s log cannot be written: {problem.strerror}", where=str(log_path)
+                    ) from problem
             self._process = subprocess.Popen(
                 [sys.executable, "-m", module],
                 stdin=subprocess.PIPE,
