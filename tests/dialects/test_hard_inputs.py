@@ -172,6 +172,7 @@ def test_19_error_mid_stream_then_done() -> None:
         (b"<html><style>p{}</style><p>Please <b>wait</b>", "text/html", "HTML: Please wait"),
         (b"", "text/event-stream", "empty body"),
         (b"ok", "text/plain", "text that is no JSON: ok"),
+        (b"Internal Server Error", "text/event-stream", "text that is no JSON: Internal Server Error"),
         ({"status": "ok"}, "application/json", "a JSON object that is no openai-chat answer"),
         ([], "application/json", "a JSON array that is no openai-chat answer"),
     ],

@@ -114,3 +114,14 @@ def test_any_split_and_any_line_end_give_the_same_events(
 @given(st.binary(max_size=200))
 def test_any_bytes(body: bytes) -> None:
     parse_events([(0, body)])
+
+
+def test_windows_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
+    body = b"\n\ndata: a\n\n\n\n\ndata: b\ndata: c\n\n: d\n\n\ndata: e\n\ndata: f\n"
+    for text in (body, body.replace(b"\n", b"\r\n")):
+        reads = [(i, text[i : i + 1]) for i in range(len(text))]
+        whole = parse_events(reads)
+        assert len(whole.events) == 3
+        for window in range(1, len(text)):
+            monkeypatch.setattr("relaymark.dialects.sse._WINDOW", window)
+            assert parse_events(reads) == whole

@@ -35,7 +35,7 @@ _SIZES_KEPT: Final = 4096
 # By length of a read: the size line that makes it exactly one chunk, and that chunk's size. A read that starts with
 # the one and ends with CRLF is one whole chunk, whatever lies between. Lengths that fit no chunk hold a line no read
 # starts with in that state, LF, so that they take the slower way.
-_LONE_MAX: Final = 4096
+_LONE_MAX: Final = 1280
 _lone_line: list[bytes] = [b"\n"] * _LONE_MAX
 _lone_size: list[int] = [0] * _LONE_MAX
 for _size in range(1, _LONE_MAX - 16):

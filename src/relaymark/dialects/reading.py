@@ -17,7 +17,7 @@ from relaymark.dialects.server_errors import (
     plain_text,
     read_json,
 )
-from relaymark.dialects.sse import EventStream, parse_events
+from relaymark.dialects.sse import EventReader
 from relaymark.dialects.usage import is_array, is_object
 
 _DONE = b"[DONE]"
@@ -48,12 +48,12 @@ def read_body(dialect: Dialect, parsed: ParsedResponse, asked_stream: bool) -> R
     start = body.lstrip()[:8]
     if not start:
         return _wrong(answer, parsed.content_error or "empty body")
-    labelled = content_type.startswith("text/event-stream")
-    if labelled or start.startswith(_STREAM_STARTS):
-        stream = parse_events(parsed.segments)
-        # A JSON error under a stream's label has no events in it; a stream cut in its first line has none either.
-        if stream.events or stream.leftover or (labelled and start[:1] not in b"{[<"):
-            return _read_stream(dialect, parsed, stream, answer, asked_stream)
+    begun = start.startswith(_STREAM_STARTS)
+    if begun or content_type.startswith("text/event-stream"):
+        reading = _read_stream(dialect, parsed, answer, asked_stream)
+        # A JSON error, HTML or text under a stream's label has no events in it.
+        if begun or reading:
+            return reading or _judge_stream(dialect, parsed, answer, _Events())
     return _read_whole(dialect, parsed, body, answer, asked_stream)
 
 
@@ -61,13 +61,28 @@ def _wrong(answer: Answer, message: str, kind: str | None = None) -> Reading:
     return Reading(answer, Finding.WRONG, ServerError(kind, one_line(message)))
 
 
-def _read_stream(
-    dialect: Dialect, parsed: ParsedResponse, stream: EventStream, answer: Answer, asked_stream: bool
-) -> Reading:
+class _Events(msgspec.Struct):
+    """What came of the events of a stream."""
+
+    first_read: int | None = None
+    broken: int = 0
+    example: str = ""
+
+    def reject(self, why: str) -> None:
+        """Count an event that is none of this API; the first is quoted."""
+        self.broken += 1
+        self.example = self.example or why
+
+
+def _read_stream(dialect: Dialect, parsed: ParsedResponse, answer: Answer, asked_stream: bool) -> Reading | None:
+    """Read the body as a stream; ``None`` if there is no event in it, not even an unfinished one."""
+    stream = EventReader(parsed.segments)
+    events = _read_events(dialect, stream, answer)
+    left = stream.leftover
+    if left is None and events.first_read is None:
+        return None
     if not asked_stream:
         answer.warn("streamed though no stream was asked for")
-    broken = _read_events(dialect, stream, answer)
-    left = stream.leftover
     if left:
         # The spec drops an event without its blank line. [DONE] is no event, and nothing can be missing of it.
         if parsed.complete and left.data.strip() == _DONE and answer.done_read is None:
@@ -75,21 +90,22 @@ def _read_stream(
             answer.warn("no blank line after [DONE]")
         else:
             answer.warn("the stream ends inside an event, which was not counted")
-    reading = _judge_stream(dialect, parsed, answer, broken)
-    if stream.events:
-        reading.first_event_read = stream.events[0].read
+    reading = _judge_stream(dialect, parsed, answer, events)
+    reading.first_event_read = events.first_read
     if len(answer.deltas) - len(answer.shared) > 1:
         reading.incremental = answer.deltas[0].read != answer.deltas[-1].read
     return reading
 
 
-def _read_events(dialect: Dialect, stream: EventStream, answer: Answer) -> list[str]:
-    """Hand every event to the dialect; returns what was wrong with those that are no events of its."""
-    broken: list[str] = []
+def _read_events(dialect: Dialect, stream: EventReader, answer: Answer) -> _Events:
+    """Hand every event to the dialect."""
+    events = _Events()
     take = dialect.event
     deltas = answer.deltas
-    for event in stream.events:
+    for event in stream:
         data = event.data
+        if events.first_read is None:
+            events.first_read = event.read
         try:
             obj = _decode(data)
         except (msgspec.MsgspecError, ValueError, RecursionError):
@@ -106,7 +122,7 @@ def _read_events(dialect: Dialect, stream: EventStream, answer: Answer) -> list[
             try:
                 obj, _ = read_json(data)
             except NotJsonError:
-                broken.append(f"not JSON: {plain_text(text)[:200]}")
+                events.reject(f"not JSON: {plain_text(text[:400])[:200]}")
                 continue
             answer.lenient = True
             answer.warn("an event is not strict JSON")
@@ -114,7 +130,7 @@ def _read_events(dialect: Dialect, stream: EventStream, answer: Answer) -> list[
             if event.event == "error":
                 answer.error = answer.error or error_of(obj) or ServerError(None, plain_text(data))
             else:
-                broken.append("not a JSON object")
+                events.reject("not a JSON object")
             continue
         if event.event == "error":
             answer.error = answer.error or error_of(obj) or ServerError(None, plain_text(data))
@@ -125,7 +141,7 @@ def _read_events(dialect: Dialect, stream: EventStream, answer: Answer) -> list[
         try:
             logprobs = take(answer, event.read, obj)
         except MalformedError as error:
-            broken.append(str(error))
+            events.reject(str(error))
         usage = obj.get("usage")
         if usage:
             answer.add_usage(usage)
@@ -137,10 +153,10 @@ def _read_events(dialect: Dialect, stream: EventStream, answer: Answer) -> list[
             answer.end_event(before, usage, timings, logprobs)
         if answer.model is None:
             answer.add_model(obj.get("model"))
-    return broken
+    return events
 
 
-def _judge_stream(dialect: Dialect, parsed: ParsedResponse, answer: Answer, broken: list[str]) -> Reading:
+def _judge_stream(dialect: Dialect, parsed: ParsedResponse, answer: Answer, events: _Events) -> Reading:
     failed = next((reason for reason in answer.finish.values() if reason in FAILED_REASONS), None)
     if answer.error:
         return Reading(answer, Finding.INBAND, answer.error)
@@ -148,8 +164,8 @@ def _judge_stream(dialect: Dialect, parsed: ParsedResponse, answer: Answer, brok
         return Reading(answer, Finding.INBAND, ServerError(failed, f"finish reason {failed!r}"))
     if parsed.content_error and answer.done_read is None:
         return _wrong(answer, parsed.content_error)
-    if broken:
-        return _wrong(answer, f"{len(broken)} broken event(s) in the stream; first: {broken[0]}")
+    if events.broken:
+        return _wrong(answer, f"{events.broken} broken event(s) in the stream; first: {events.example}")
     finished = bool(answer.choices) and answer.choices <= answer.finish.keys()
     if answer.done_read is not None:
         if not answer.choices:

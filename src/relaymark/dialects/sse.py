@@ -7,7 +7,7 @@ read brings. Data stays bytes: it is text only as a whole event, so a character 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 import msgspec
@@ -15,6 +15,7 @@ import msgspec
 from relaymark.dialects.content import Segment
 
 _BOM = b"\xef\xbb\xbf"
+_WINDOW = 1 << 20  # bytes split at once
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 
 
@@ -28,83 +29,100 @@ class Event(msgspec.Struct, gc=False):
     retry: int | None = None
 
 
+class EventReader:
+    """Iterates over the events of a decoded body, once; any bytes, never raises.
+
+    Events are made as they are asked for, since a hostile body may hold millions. After the last one, ``leftover``
+    is the event with data whose blank line never came, if any: by the spec it is not dispatched.
+    """
+
+    def __init__(self, segments: Sequence[Segment]) -> None:
+        pieces = [piece for _, piece in segments]
+        self._body = b"".join(pieces)
+        self._reads = [read for read, _ in segments]
+        self._ends = list(accumulate(map(len, pieces)))
+        self._start = 3 if self._body.startswith(_BOM) else 0
+        self.leftover: Event | None = None
+
+    def __iter__(self) -> Iterator[Event]:
+        body = self._body
+        if not body:
+            return iter(())
+        returns = body.count(b"\r")
+        if not returns:
+            return self._split_blocks(b"\n")
+        if returns == body.count(b"\n") == body.count(b"\r\n"):
+            return self._split_blocks(b"\r\n")
+        return self._split_lines()
+
+    def _split_blocks(self, eol: bytes) -> Iterator[Event]:
+        """A body in which every line ends with ``eol``: blank lines are found without looking at the others."""
+        body, reads, ends = self._body, self._reads, self._ends
+        blank = eol + eol
+        width = len(eol)
+        skip = 2 * width
+        pos = self._start
+        last_id = ""
+        segment = 0
+        segment_end = ends[0]
+        last = False
+        while not last:
+            # A window ends with the first blank line after its size is reached.
+            stop = body.find(blank, pos + _WINDOW)
+            last = stop < 0
+            window = body[pos:] if last else body[pos : stop + skip]
+            *blocks, rest = window.split(blank)
+            # Blocks of one line each, as most streams have, need not be searched for more lines.
+            one_line = window.count(eol) == 2 * len(blocks)
+            for block in blocks:
+                pos += len(block) + skip
+                # The first byte of the blank line's end completes the event.
+                while segment_end <= pos - width:
+                    segment += 1
+                    segment_end = ends[segment]
+                if block.startswith(b"data: ") and (one_line or eol not in block):
+                    yield Event(reads[segment], block[6:], "", last_id)
+                    continue
+                event, last_id = _event(block.split(eol), reads[segment], last_id)
+                if event:
+                    yield event
+            if last and rest:
+                self.leftover, _ = _event(rest.split(eol), reads[-1], last_id)
+
+    def _split_lines(self) -> Iterator[Event]:
+        """A body with mixed or lone-CR line ends: line by line."""
+        body, reads, ends = self._body, self._reads, self._ends
+        lines: list[bytes] = []
+        last_id = ""
+        segment = 0
+        pos = self._start
+        for terminator in _LINE_END.finditer(body, pos):
+            stop = terminator.start()
+            if stop > pos:
+                lines.append(body[pos:stop])
+            elif lines:
+                while ends[segment] <= stop:
+                    segment += 1
+                event, last_id = _event(lines, reads[segment], last_id)
+                lines = []
+                if event:
+                    yield event
+            pos = terminator.end()
+        lines.append(body[pos:])
+        self.leftover, _ = _event(lines, reads[-1], last_id)
+
+
 class EventStream(msgspec.Struct):
-    """Events in order. ``leftover`` is an event with data whose blank line never came: by the spec not dispatched."""
+    """All events of a body, and the unfinished one."""
 
     events: list[Event]
     leftover: Event | None = None
 
 
 def parse_events(segments: Sequence[Segment]) -> EventStream:
-    """Split a decoded body into events. Takes any bytes; never raises."""
-    if not segments:
-        return EventStream([])
-    pieces = [piece for _, piece in segments]
-    body = b"".join(pieces)
-    reads = [read for read, _ in segments]
-    ends = list(accumulate(map(len, pieces)))
-    start = 3 if body.startswith(_BOM) else 0
-    returns = body.count(b"\r")
-    if not returns:
-        return _split_blocks(body, start, b"\n", reads, ends)
-    if returns == body.count(b"\n") == body.count(b"\r\n"):
-        return _split_blocks(body, start, b"\r\n", reads, ends)
-    return _split_lines(body, start, reads, ends)
-
-
-def _split_blocks(body: bytes, start: int, eol: bytes, reads: list[int], ends: list[int]) -> EventStream:
-    """A body in which every line ends with ``eol``: blank lines are found without looking at the others."""
-    events: list[Event] = []
-    append = events.append
-    find = body.find
-    blank = eol + eol
-    width = len(eol)
-    skip = 2 * width
-    pos = start
-    last_id = ""
-    segment = 0
-    segment_end = ends[0]
-    while (stop := find(blank, pos)) >= 0:
-        done = stop + width + 1
-        while segment_end < done:
-            segment += 1
-            segment_end = ends[segment]
-        block = body[pos:stop]
-        pos = stop + skip
-        if block[:6] == b"data: " and eol not in block:
-            append(Event(reads[segment], block[6:], "", last_id))
-            continue
-        event, last_id = _event(block.split(eol), reads[segment], last_id)
-        if event:
-            append(event)
-    rest = body[pos:]
-    # A blank line right at the front of the rest ends nothing: the event before it was dispatched by two line ends.
-    leftover, _ = _event(rest.split(eol), reads[-1], last_id) if rest else (None, "")
-    return EventStream(events, leftover)
-
-
-def _split_lines(body: bytes, start: int, reads: list[int], ends: list[int]) -> EventStream:
-    """A body with mixed or lone-CR line ends: line by line."""
-    events: list[Event] = []
-    lines: list[bytes] = []
-    last_id = ""
-    segment = 0
-    pos = start
-    for terminator in _LINE_END.finditer(body, start):
-        stop = terminator.start()
-        if stop > pos:
-            lines.append(body[pos:stop])
-        elif lines:
-            while ends[segment] <= stop:
-                segment += 1
-            event, last_id = _event(lines, reads[segment], last_id)
-            lines = []
-            if event:
-                events.append(event)
-        pos = terminator.end()
-    lines.append(body[pos:])
-    leftover, _ = _event(lines, reads[-1], last_id)
-    return EventStream(events, leftover)
+    """All events of a decoded body at once; see ``EventReader``."""
+    reader = EventReader(segments)
+    return EventStream(list(reader), reader.leftover)
 
 
 def _event(lines: list[bytes], read: int, last_id: str) -> tuple[Event | None, str]:
