@@ -94,6 +94,16 @@ def test_an_open_loop_is_measured_to_its_planned_end_and_drain_counts() -> None:
     assert stage.request_rate == 11 / 4
 
 
+def test_a_stage_that_was_cut_short_ends_with_its_last_leg() -> None:
+    legs = [stream(i, at=100 * i, chunks=(10, 100), scheduled=T0 + 100 * i * MS) for i in range(10)]
+    info = poisson(start_ns=T0, duration_ns=60 * S)
+    assert summarise(trace(legs), [], run_info(info)).stages[0].duration == 60 * S
+    for status in ("interrupted", "crashed", "running"):
+        summary = summarise(trace(legs), [], run_info(info, status=status))
+        assert summary.stages[0].request_rate == 10.0
+        assert not summary.verdict.valid
+
+
 def test_warm_up_is_left_out_and_stages_are_kept_apart() -> None:
     legs = [stream(i, at=10 * i, stage=i % 3, warmup=i % 3 == 0, chunks=(5 + i % 3, 9)) for i in range(30)]
     summary = summarise(trace(legs), [], run_info(closed(1), closed(2)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import msgspec
 import numpy as np
 
 from relaymark.measure.columns import Legs, pieces
@@ -34,7 +35,7 @@ def summarise(legs: Legs, health: Iterable[Heartbeat], info: RunInfo) -> Summary
     Raises:
         TraceError: columns of a leg contradict each other.
     """
-    scans = {stage.index: StageScan(stage, info.slos) for stage in info.stages}
+    scans = {stage.index: StageScan(_as_it_went(stage, info), info.slos) for stage in info.stages}
     for index, piece in pieces(legs, COLUMNS):
         if index not in scans:
             planned = bool(piece.known("scheduled").any())
@@ -93,6 +94,11 @@ def summarise(legs: Legs, health: Iterable[Heartbeat], info: RunInfo) -> Summary
         server=info.server,
         notes=info.notes,
     )
+
+
+def _as_it_went(stage: StageInfo, info: RunInfo) -> StageInfo:
+    """A run that was cut short did not last as long as planned: its stages end with their last leg."""
+    return stage if info.status == "complete" else msgspec.structs.replace(stage, duration_ns=None)
 
 
 def _evidence(scan: StageScan, info: RunInfo) -> StageEvidence:

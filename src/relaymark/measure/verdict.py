@@ -164,11 +164,13 @@ def clock_step(run: Evidence) -> Reason | None:
 
 
 def worker_crashed(run: Evidence) -> Reason | None:
-    """A worker died: what the others measured is a part of the load."""
-    if not run.crashed_workers and run.status != "crashed":
+    """A worker died, or the whole run was killed: what is left is a part of the load."""
+    if run.crashed_workers:
+        who = ", ".join(str(worker) for worker in run.crashed_workers)
+        return Reason(code="worker_crashed", text=f"A worker process died during the run (worker {who}).")
+    if run.status in ("complete", "interrupted"):
         return None
-    who = ", ".join(str(worker) for worker in run.crashed_workers) or "not known which"
-    return Reason(code="worker_crashed", text=f"A worker process died during the run (worker {who}).")
+    return Reason(code="worker_crashed", text="The run was killed or crashed before its end.")
 
 
 def interrupted(run: Evidence) -> Reason | None:
