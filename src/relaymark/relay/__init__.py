@@ -9,11 +9,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from relaymark.relay.reply import Reply, ask
     from relaymark.relay.coordinator import Coordinator, Progress
     from relaymark.relay.machine import cpu_governor, descriptor_limit, environment, usable_cores
     from relaymark.relay.merge import finish
     from relaymark.relay.preparation import prepare
+    from relaymark.relay.reply import Reply, ask
 
 __all__ = [
     "Coordinator",
