@@ -126,7 +126,8 @@ class Trace:
 
     def __init__(self, path: Path) -> None:
         try:
-            self._file = pq.ParquetFile(path)
+            # pyarrow keeps every column chunk it has read unless told not to: memory would grow with the file.
+            self._file = pq.ParquetFile(path, pre_buffer=False)
         except (OSError, pa.ArrowException) as error:
             raise TraceError(
                 f"The trace cannot be read: {error}",
@@ -142,7 +143,7 @@ class Trace:
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yields record batches of at most one row group with the named columns."""
-        yield from self._file.iter_batches(batch_size=4096, columns=list(columns), use_threads=False)
+        yield from self._file.iter_batches(batch_size=1024, columns=list(columns), use_threads=False)
 
     def legs(self) -> Iterator[Leg]:
         """Yields every row as a :class:`Leg`."""
