@@ -68,10 +68,11 @@ class _Events(msgspec.Struct):
     broken: int = 0
     example: str = ""
 
-    def reject(self, why: str) -> None:
+    def reject(self, why: str, data: bytes = b"") -> None:
         """Count an event that is none of this API; the first is quoted."""
         self.broken += 1
-        self.example = self.example or why
+        if self.broken == 1:
+            self.example = f"{why}: {plain_text(data[:400])[:200]}" if data else why
 
 
 def _read_stream(dialect: Dialect, parsed: ParsedResponse, answer: Answer, asked_stream: bool) -> Reading | None:
@@ -122,7 +123,7 @@ def _read_events(dialect: Dialect, stream: EventReader, answer: Answer) -> _Even
             try:
                 obj, _ = read_json(data)
             except NotJsonError:
-                events.reject(f"not JSON: {plain_text(text[:400])[:200]}")
+                events.reject("not JSON", text)
                 continue
             answer.lenient = True
             answer.warn("an event is not strict JSON")

@@ -7,7 +7,7 @@ read brings. Data stays bytes: it is text only as a whole event, so a character 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 
 import msgspec
@@ -83,33 +83,30 @@ class EventReader:
                 if block.startswith(b"data: ") and (one_line or eol not in block):
                     yield Event(reads[segment], block[6:], "", last_id)
                     continue
-                event, last_id = _event(block.split(eol), reads[segment], last_id)
+                event, last_id = _event(_lines(block), reads[segment], last_id)
                 if event:
                     yield event
             if last and rest:
-                self.leftover, _ = _event(rest.split(eol), reads[-1], last_id)
+                self.leftover, _ = _event(_lines(rest), reads[-1], last_id)
 
     def _split_lines(self) -> Iterator[Event]:
         """A body with mixed or lone-CR line ends: line by line."""
         body, reads, ends = self._body, self._reads, self._ends
-        lines: list[bytes] = []
         last_id = ""
         segment = 0
-        pos = self._start
+        pos = begin = self._start
         for terminator in _LINE_END.finditer(body, pos):
             stop = terminator.start()
-            if stop > pos:
-                lines.append(body[pos:stop])
-            elif lines:
-                while ends[segment] <= stop:
-                    segment += 1
-                event, last_id = _event(lines, reads[segment], last_id)
-                lines = []
-                if event:
-                    yield event
+            if stop == pos:
+                if pos > begin:
+                    while ends[segment] <= stop:
+                        segment += 1
+                    event, last_id = _event(_lines(body[begin:pos]), reads[segment], last_id)
+                    if event:
+                        yield event
+                begin = terminator.end()
             pos = terminator.end()
-        lines.append(body[pos:])
-        self.leftover, _ = _event(lines, reads[-1], last_id)
+        self.leftover, _ = _event(_lines(body[begin:]), reads[-1], last_id)
 
 
 class EventStream(msgspec.Struct):
@@ -125,9 +122,24 @@ def parse_events(segments: Sequence[Segment]) -> EventStream:
     return EventStream(list(reader), reader.leftover)
 
 
-def _event(lines: list[bytes], read: int, last_id: str) -> tuple[Event | None, str]:
+def _lines(block: bytes) -> Iterable[bytes]:
+    """Lines of a block by any line end; one by one where a hostile block could hold millions."""
+    if len(block) < 1 << 16:
+        return _LINE_END.split(block)
+    return _each_line(block)
+
+
+def _each_line(block: bytes) -> Iterator[bytes]:
+    pos = 0
+    for terminator in _LINE_END.finditer(block):
+        yield block[pos : terminator.start()]
+        pos = terminator.end()
+    yield block[pos:]
+
+
+def _event(lines: Iterable[bytes], read: int, last_id: str) -> tuple[Event | None, str]:
     """The event that ``lines`` make, if any, and the last event id after them."""
-    data: list[bytes] = []
+    data: bytearray | None = None
     kind = b""
     retry: int | None = None
     for line in lines:
@@ -136,7 +148,11 @@ def _event(lines: list[bytes], read: int, last_id: str) -> tuple[Event | None, s
         if value[:1] == b" ":
             value = value[1:]
         if name == b"data":
-            data.append(value)
+            if data is None:
+                data = bytearray(value)
+            else:
+                data += b"\n"
+                data += value
         elif name == b"event":
             kind = value
         elif name == b"id":
@@ -144,6 +160,6 @@ def _event(lines: list[bytes], read: int, last_id: str) -> tuple[Event | None, s
                 last_id = value.decode("utf-8", "replace")
         elif name == b"retry" and value.isdigit() and len(value) < 16:
             retry = int(value)
-    if not data:
+    if data is None:
         return None, last_id
-    return Event(read, b"\n".join(data), kind.decode("utf-8", "replace"), last_id, retry), last_id
+    return Event(read, bytes(data), kind.decode("utf-8", "replace"), last_id, retry), last_id
