@@ -118,6 +118,12 @@ def test_messages_are_bounded_and_hostile_pages_are_fast() -> None:
     assert time.process_time() - before < 20  # quadratic would take minutes
 
 
+def test_a_flood_of_broken_events_is_not_read_to_its_end() -> None:
+    decoded = stream([*hello()[:3], b"data: x\n\n" * 200_000])
+    assert (decoded.outcome, len(decoded.deltas)) == (Outcome.PROTOCOL_ERROR, 2)
+    assert decoded.error_message == "10000 or more broken event(s) in the stream; first: not JSON: x"
+
+
 def test_compressed_bodies() -> None:
     good = json.dumps({"choices": [{"message": {"content": "a" * 5000}, "finish_reason": "stop"}]}).encode()
     packed = gzip.compress(good)

@@ -21,6 +21,7 @@ from relaymark.dialects.sse import EventReader
 from relaymark.dialects.usage import is_array, is_object
 
 _DONE = b"[DONE]"
+_ENOUGH = 10_000  # broken events after which the rest of a stream can't change the outcome for the better
 _STREAM_STARTS = (b"data:", b"event:", b"id:", b"retry:", b":")
 
 _decode = msgspec.json.Decoder().decode
@@ -110,6 +111,8 @@ def _read_events(dialect: Dialect, stream: EventReader, answer: Answer) -> _Even
         try:
             obj = _decode(data)
         except (msgspec.MsgspecError, ValueError, RecursionError):
+            if events.broken >= _ENOUGH:
+                break
             text = data.strip()
             if text == _DONE:
                 if answer.done_read is None:
@@ -166,7 +169,8 @@ def _judge_stream(dialect: Dialect, parsed: ParsedResponse, answer: Answer, even
     if parsed.content_error and answer.done_read is None:
         return _wrong(answer, parsed.content_error)
     if events.broken:
-        return _wrong(answer, f"{events.broken} broken event(s) in the stream; first: {events.example}")
+        more = " or more" if events.broken >= _ENOUGH else ""
+        return _wrong(answer, f"{events.broken}{more} broken event(s) in the stream; first: {events.example}")
     finished = bool(answer.choices) and answer.choices <= answer.finish.keys()
     if answer.done_read is not None:
         if not answer.choices:
