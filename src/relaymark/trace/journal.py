@@ -49,9 +49,10 @@ class JournalWriter:
         self._folder = folder
         self._stem = stem
         self._limit = segment_bytes
-        self._number = 0
-        while segment_path(folder, stem, self._number).exists():
-            self._number += 1  # a successor never touches what a killed writer left
+        # A successor never touches what a killed writer left; a reader may have deleted the first segments of it.
+        self._number = 1 + max(
+            (int(path.stem.rpartition("-")[2]) for path in folder.glob(f"{stem}-[0-9]*.journal")), default=-1
+        )
         self._pending: list[bytes] = []
         self._pending_bytes = 0
         self._written = 0
