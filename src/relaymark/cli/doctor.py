@@ -99,7 +99,8 @@ def _show(levels: list[Level], workers: int) -> None:
     for level in levels:
         text = (
             f"{level.offered:,.0f} events/s offered, {level.carried:.1%} carried; client added p50 "
-            f"{_ms(level.added_p50)} p99 {_ms(level.added_p99)}; worker CPU {level.cpu:.0%}; ITL p99 {_ms(level.itl_p99)} (20 ms is true)"
+            f"{_ms(level.added_p50)} p99 {_ms(level.added_p99)}; "
+            f"worker CPU {level.cpu:.0%}; ITL p99 {_ms(level.itl_p99)} (20 ms is true)"
         )
         mark: Literal["good", "note", "bad"] = "good" if level.good else "note"
         if level.endpoint_bound:

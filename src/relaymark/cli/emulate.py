@@ -31,14 +31,25 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None: 
     )
     parser.add_argument("--model", default="paced", metavar="NAME", help="name of the model it serves")
     parser.add_argument("--log", type=Path, metavar="FILE", help="truth log: what it really did, as JSON lines")
+    parser.add_argument(
+        "--fault",
+        metavar="NAME[:PARAMS]",
+        action="append",
+        default=[],
+        help="misbehave, e.g. rst:after=3,rate=0.1; may be repeated (see --list-faults)",
+    )
+    parser.add_argument("--list-faults", action="store_true", help="list the faults and stop")
     parser.set_defaults(call=call)
 
 
 def call(options: argparse.Namespace) -> int:
     """Serves until interrupted."""
-    from relaymark.emulate import PacedConfig, start_paced  # noqa: PLC0415 - lazy: start-up
+    from relaymark.emulate import FaultyConfig, PacedConfig, start_faulty, start_paced  # noqa: PLC0415 - start-up
     from relaymark.units import parse_duration  # noqa: PLC0415 - lazy: start-up
 
+    if options.list_faults:
+        _list_faults()
+        return 0
     config = PacedConfig(
         ttft=parse_duration(options.ttft) / 1e9,
         itl=parse_duration(options.itl) / 1e9,
@@ -61,10 +72,21 @@ def call(options: argparse.Namespace) -> int:
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
-    with start_paced(config) as server:
+    faulty = FaultyConfig(paced=config, faults=tuple(options.fault), seed=options.seed) if options.fault else None
+    with start_paced(config) if faulty is None else start_faulty(faulty) as server:
         sys.stdout.write(f"{server.url}\n")
         sys.stdout.flush()
         sys.stderr.write(f"Serving {config.model!r} until Ctrl-C; try: relaymark run chat --url {server.url}\n")
         while server.alive and not done.wait(0.5):
             pass
     return 0
+
+
+def _list_faults() -> None:
+    from relaymark.emulate import list_faults  # noqa: PLC0415 - lazy: start-up
+    from relaymark.report.findings import print_listing  # noqa: PLC0415 - lazy: start-up
+
+    print_listing(
+        ("fault", "a right client reports", "what it stands for"),
+        [(fault.name, str(fault.outcome), fault.about) for fault in list_faults()],
+    )

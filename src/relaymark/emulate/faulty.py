@@ -35,6 +35,11 @@ class FaultyServer:
         """Process id of the server."""
         return self._process.pid
 
+    @property
+    def alive(self) -> bool:
+        """True while the server runs."""
+        return self._process.alive
+
     def stop(self) -> None:
         """Stop the server; its truth log is complete afterwards. May be called twice."""
         self._process.stop()

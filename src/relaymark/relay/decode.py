@@ -47,7 +47,7 @@ def leg_from_capture(capture: Capture, max_body: int, request_ref: str | None) -
         connected=capture.connected,
         sent=sent,
         first_byte=stamps[0] if stamps else None,
-        ended=stamps[-1] if complete else capture.ended,
+        ended=_ended(capture, decoded, stamps),
         streamed=capture.streamed,
         read_at=[stamp - origin for stamp in stamps],
         read_added=added,
@@ -122,6 +122,15 @@ def _stamps(capture: Capture, user: array[int]) -> tuple[list[int], list[int], s
     if min(added) < -_FUTURE_NS or max(added) > _STALE_NS or min(stamps) < earliest:
         return list(user), [], "user"
     return stamps, [max(0, late) for late in added], "kernel"
+
+
+def _ended(capture: Capture, decoded: Decoded, stamps: list[int]) -> int | None:
+    """When the answer was over: its last read; for a stream cut after its end mark, the read with the mark."""
+    if stamps and capture.end is TransferEnd.COMPLETE:
+        return stamps[-1]
+    if decoded.outcome.good and decoded.end_mark_read is not None and decoded.end_mark_read < len(stamps):
+        return stamps[decoded.end_mark_read]
+    return capture.ended
 
 
 def _put_stream(leg: Leg, decoded: Decoded, stamps: list[int], origin: int) -> None:

@@ -1,4 +1,4 @@
-"""Findings on a terminal: a mark, a topic and a sentence each. Used by ``probe`` and ``doctor``."""
+"""Findings on a terminal: a mark, a topic and a sentence each. Used by ``probe`` and ``doctor``; and plain listings."""
 
 from __future__ import annotations
 
@@ -27,3 +27,13 @@ def print_findings(title: str, rows: Sequence[tuple[Mark, str, str]], console: C
         table.add_row(Text(sign, style=style), Text(plain_line(topic, 40)), Text(plain_line(text, 600)))
     out.print(Text(plain_line(title, 300), style="bold"))
     out.print(table)
+
+
+def print_listing(headings: Sequence[str], rows: Sequence[Sequence[str]], console: Console | None = None) -> None:
+    """Prints rows of our own words under headings; the last column takes the room that is left."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for number, heading in enumerate(headings):
+        table.add_column(heading, no_wrap=number < len(headings) - 1, overflow="fold")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    (console or Console()).print(table)
