@@ -129,5 +129,5 @@ def test_what_is_no_trace_is_a_clear_error(tmp_path: Path) -> None:
     with pytest.raises(TraceError):
         Trace(tmp_path / "cut")
     pq.write_table(pa.table({"task_id": [1]}), tmp_path / "other")
-    with pytest.raises(TraceError, match="lacks columns: .*leg_id"):
+    with pytest.raises(TraceError, match=r"lacks columns: .*leg_id"):
         Trace(tmp_path / "other")

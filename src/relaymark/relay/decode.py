@@ -27,7 +27,6 @@ def leg_from_capture(capture: Capture, max_body: int, request_ref: str | None) -
     stamps, added, source = _stamps(capture, user)
     sent = capture.sent
     origin = sent if sent is not None else (capture.started or 0)
-    complete = capture.end is TransferEnd.COMPLETE and stamps
     leg = Leg(
         task_id=capture.task_id,
         leg_id=capture.leg_id,

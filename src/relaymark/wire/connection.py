@@ -1,6 +1,6 @@
 """One TCP (or TLS) connection: connects, sends a request, stamps and stores what comes back. The hot path.
 
-Per read: one ``recvmsg_into`` a reused buffer, one clock read, three appends and the framer's few integer operations.
+Per read: one ``recvmsg_into`` a reused buffer, one clock read, four appends and the framer's few integer operations.
 No JSON, no SSE, no logging here; decoding happens after the response, elsewhere (ARCHITECTURE.md, one request).
 """
 
@@ -230,9 +230,10 @@ class Connection:
             self._unexpected(size)
             return
         exchange.user.append(_now())
-        exchange.kernel.append(ancillary[0][2] if ancillary else _NO_STAMP)
+        exchange.kernel += ancillary[0][2] if ancillary else _NO_STAMP
+        exchange.sizes.append(size)
         data = bytes(_VIEW[:size])
-        exchange.data.append(data)
+        exchange.raw += data
         if code := exchange.feed(data):
             self._framed(exchange, code)
 
@@ -264,8 +265,9 @@ class Connection:
         exchange = self._exchange
         if data and exchange is not None:
             exchange.user.append(now)
-            exchange.kernel.append(ancillary[0][2] if ancillary else _NO_STAMP)
-            exchange.data.append(data)
+            exchange.kernel += ancillary[0][2] if ancillary else _NO_STAMP
+            exchange.sizes.append(len(data))
+            exchange.raw += data
             if code := exchange.feed(data):
                 self._framed(exchange, code)
                 return

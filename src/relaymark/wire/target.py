@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import ssl
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import quote, urlsplit, urlunsplit
 
 from relaymark.errors import ConfigError, UnreachableError
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
+_HOST = re.compile(r"[A-Za-z0-9._~:%-]+", re.ASCII)  # of IPv6 addresses with a zone, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +49,15 @@ class Target:
 def parse_url(url: str, *, verify_tls: bool = True) -> Target:
     """Takes a base URL apart, without resolving its name.
 
-    A trailing ``/v1`` is dropped, since the dialects' paths begin with it; both spellings are common.
+    A trailing ``/v1`` is dropped, since the dialects' paths begin with it; both spellings are common. Names beyond
+    ASCII become what goes over the wire: IDNA for the host, percent-encoded UTF-8 for the path.
 
     Raises:
-        ConfigError: Not an http(s) URL, or it carries credentials, a query or a bad port.
+        ConfigError: Not an http(s) URL, or it carries credentials, a query, a bad port or control characters.
     """
+    url = url.strip()
     try:
-        parts = urlsplit(url.strip())
+        parts = urlsplit(url)
         port = parts.port
     except ValueError as error:
         raise ConfigError(f"The URL cannot be read: {error}.", where=_shown(url)) from None
@@ -71,11 +75,22 @@ def parse_url(url: str, *, verify_tls: bool = True) -> Target:
         )
     if parts.query or parts.fragment:
         raise ConfigError("The URL must be the server's base, without ? or #.", where=_shown(url))
-    path = parts.path.rstrip("/")
+    # urlsplit drops line breaks without a word; anything of this kind would end up in the request line.
+    if any(ord(char) <= 32 or ord(char) == 127 for char in url):
+        raise ConfigError("The URL holds spaces or control characters.", where=repr(url))
+    if port == 0:
+        raise ConfigError("Port 0 is no port to connect to.", where=url)
+    try:
+        host = parts.hostname if parts.hostname.isascii() else parts.hostname.encode("idna").decode("ascii")
+        path = quote(parts.path.rstrip("/"), safe="/%:@!$&'()*+,;=~")
+    except UnicodeError as error:
+        raise ConfigError(f"The URL cannot be sent as it is: {error}.", where=repr(url)) from None
+    if not _HOST.fullmatch(host):
+        raise ConfigError("The URL's host holds characters that no name or address has.", where=repr(url))
     base_path = path.removesuffix("/v1")
     tls = _tls_context(verify=verify_tls) if parts.scheme == "https" else None
-    clean = urlunsplit((parts.scheme, parts.netloc, base_path, "", ""))
-    return Target(clean, parts.hostname, port or _DEFAULT_PORTS[parts.scheme], base_path, tls)
+    target = Target("", host, port or _DEFAULT_PORTS[parts.scheme], base_path, tls)
+    return replace(target, url=urlunsplit((parts.scheme, target.host_header, base_path, "", "")))
 
 
 def resolve(target: Target) -> Target:
