@@ -117,7 +117,8 @@ def _stamps(capture: Capture, user: array[int]) -> tuple[list[int], list[int], s
         for seconds, nanos, late in zip(parts[::2], parts[1::2], user, strict=True)
     ]
     added = [late - stamp for late, stamp in zip(user, stamps, strict=True)]
-    earliest = capture.sent - _SLACK_NS if capture.sent is not None else stamps[0]
+    # Not `sent`: an interim response or an early refusal may come while the request is still being written.
+    earliest = capture.connected - _SLACK_NS if capture.connected is not None else stamps[0]
     if min(added) < -_FUTURE_NS or max(added) > _STALE_NS or min(stamps) < earliest:
         return list(user), [], "user"
     return stamps, [max(0, late) for late in added], "kernel"

@@ -118,7 +118,7 @@ class Client:
             exchange.unsent = None
             exchange.framer = ResponseFramer(self._limits.header, self._limits.body)
             exchange.feed = exchange.framer.feed
-            exchange.sent = 0
+            exchange.connected = exchange.sent = 0  # the new connection has its own, and the connect bound holds for it
             self.counters.reconnects += 1
             self._drop_idle()
             Connection(self._loop, self, self._target).open(exchange, self._target.addresses[0])
