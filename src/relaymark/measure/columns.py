@@ -1,4 +1,4 @@
-"""Legs as columns: record batches cut into pieces small enough for the cache, one stage at a time, warm-up left out."""
+"""Legs as columns: small pieces of record batches, by stage, without warm-up and superseded attempts."""
 
 from __future__ import annotations
 
@@ -108,15 +108,15 @@ def tally(texts: pa.Array[Any]) -> dict[str, int]:
 
 
 def pieces(legs: Legs, columns: Sequence[str]) -> Iterator[tuple[int, Piece]]:
-    """Cuts the legs into (stage, piece) in the order of the trace, without warm-up legs.
+    """Cuts the legs into (stage, piece) in the order of the trace, without warm-up legs and superseded attempts.
 
-    ``columns`` need not name ``stage`` and ``warmup``. Only one batch is held at a time.
+    ``columns`` need not name ``stage``, ``warmup`` and ``final``. Only one batch is held at a time.
     """
-    wanted = [*dict.fromkeys([*columns, "stage", "warmup"])]
+    wanted = [*dict.fromkeys([*columns, "stage", "warmup", "final"])]
     for batch in legs(wanted):
         for part in _cut(batch):
             piece = Piece(part)
-            measured = piece.where(~piece.flags("warmup"))
+            measured = piece.where(~piece.flags("warmup") & piece.flags("final"))
             stages = measured.ints("stage")
             for stage in np.unique(stages):
                 yield int(stage), measured.where(stages == stage)

@@ -101,6 +101,13 @@ _ALL = (
         "omission.",
     ),
     Metric(
+        key="latency_total",
+        label="Latency with retries",
+        unit="ns",
+        definition="End of the response minus the moment the first attempt was sent; told only where requests were "
+        "retried. Latency itself is that of the last attempt.",
+    ),
+    Metric(
         key="tps_per_user",
         label="Tokens/s per user",
         unit="tokens/s",

@@ -18,7 +18,17 @@ from relaymark.measure.percentiles import Floats
 __all__ = ["COLUMNS", "GAPS", "METRICS", "PER_LEG", "Metric"]
 
 COLUMNS = (
-    *("scheduled", "started", "connected", "sent", "first_byte", "first_token", "first_answer_token", "ended"),
+    *(
+        "scheduled",
+        "started",
+        "connected",
+        "sent",
+        "first_sent",
+        "first_byte",
+        "first_token",
+        "first_answer_token",
+        "ended",
+    ),
     *("streamed", "chunk_at", "chunk_tokens", "chunk_tokens_source", "prompt_tokens", "completion_tokens"),
     *("server_prefill_ns", "server_decode_ns", "server_completion_tokens", "outcome"),
 )
@@ -26,8 +36,13 @@ COLUMNS = (
 
 
 def send_lag(piece: Piece) -> Floats:
-    """sent − scheduled (design §5)."""
-    return piece.span("scheduled", "sent")
+    """sent − scheduled (design §5), of the first attempt: a retry's wait is no lateness of ours."""
+    return _from_first(piece.span("scheduled", "first_sent"), piece.span("scheduled", "sent"))
+
+
+def _from_first(first: Floats, only: Floats) -> Floats:
+    """``first`` where the trace knows a first attempt, else ``only``."""
+    return np.where(np.isnan(first), only, first)
 
 
 def connect(piece: Piece) -> Floats:
@@ -78,6 +93,11 @@ def tps_per_user(piece: Piece) -> Floats:
 def latency(piece: Piece) -> Floats:
     """ended − sent."""
     return piece.span("sent", "ended")
+
+
+def latency_total(piece: Piece) -> Floats:
+    """ended − the first attempt's sent."""
+    return _from_first(piece.span("first_sent", "ended"), piece.span("sent", "ended"))
 
 
 def latency_scheduled(piece: Piece) -> Floats:
@@ -142,6 +162,7 @@ PER_LEG: dict[str, Callable[[Piece], Floats]] = {
     "tpot": tpot,
     "latency": latency,
     "latency_scheduled": latency_scheduled,
+    "latency_total": latency_total,
     "tps_per_user": tps_per_user,
     "send_lag": send_lag,
     "connect": connect,

@@ -16,7 +16,7 @@ from relaymark.measure.percentiles import Ints
 COLUMNS = (
     *("scheduled", "started", "sent", "ended", "streamed", "chunk_at", "coalesced", "outcome", "token_source"),
     *("chunk_tokens_source", "prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_tokens"),
-    *("request_ref", "stamp_source", "error_message", "error_type"),
+    *("request_ref", "stamp_source", "error_message", "error_type", "attempt", "reconnects"),
 )
 
 _TOKENS = ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_tokens")
@@ -58,12 +58,16 @@ class Counts:
     """What a stage's legs add up to. Instants are ns of CLOCK_MONOTONIC, ``None`` until seen.
 
     ``requests`` are the legs that ended; a leg without an end was in flight when the run was cut short and is counted
-    in ``in_flight`` alone. A retry is a leg of its own. Token sums are of successes;
+    in ``in_flight`` alone. A retried leg counts once, with its last attempt; ``retries`` are the attempts after the
+    first, ``retried`` the legs that needed any. Token sums are of successes;
     ``tokens_known`` says over how many.
     """
 
     requests: int = 0
     good: int = 0
+    retries: int = 0
+    retried: int = 0
+    reconnects: int = 0
     in_flight: int = 0
     outcomes: Counter[str] = field(default_factory=Counter[str])
     first_scheduled: int | None = None
@@ -100,6 +104,10 @@ class Counts:
         good = piece.good
         self.requests += len(piece)
         self.good += int(good.sum())
+        attempts = piece.ints("attempt")
+        self.retries += int((attempts - 1).sum())
+        self.retried += int((attempts > 1).sum())
+        self.reconnects += int(piece.ints("reconnects").sum())
         self.outcomes.update(piece.tally("outcome"))
         self.stamp_sources.update(piece.tally("stamp_source"))
         self.prompts.add(piece.column("request_ref"))

@@ -85,7 +85,9 @@ class StageScan:
         shown = {
             key: distribution(METRICS[key], statistics, self._failures(key))
             for key, statistics in self.statistics.items()
-            if statistics.total and not (withhold_streaming and METRICS[key].streaming)
+            if statistics.total
+            and not (withhold_streaming and METRICS[key].streaming)
+            and (counts.retried or key != "latency_total")
         }
         slos = [self._slo(slo, shown) for slo in self._all_slos]
         points = self._points.result()
@@ -99,6 +101,9 @@ class StageScan:
             requests=counts.requests,
             outcomes=dict(counts.outcomes.most_common()),
             in_flight_at_end=counts.in_flight,
+            retries=counts.retries,
+            retried=counts.retried,
+            reconnects=counts.reconnects,
             distributions=shown,
             offered_rate=offered_rate(self.info, counts),
             request_rate=window.rate(counts.good),

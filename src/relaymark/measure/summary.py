@@ -97,6 +97,9 @@ class Stage(msgspec.Struct, kw_only=True, frozen=True):
     series: Series | None = None
     points: list[Point] = []
     errors: list[tuple[str, int]] = []  # most frequent error messages (untrusted text), at most 10
+    retries: int = 0  # attempts after the first, over all requests
+    retried: int = 0  # requests that needed more than one
+    reconnects: int = 0  # kept-alive connections that died before they were used: sent again once, no failure
     tps_per_user: float | None = None  # tokens/s: 1 / p90 of TPOT (MLPerf Endpoints); None without TPOT
 
 

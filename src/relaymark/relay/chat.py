@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from relaymark.relay.attempts import send_leg
 from relaymark.relay.context import Context
 from relaymark.relay.plan import PlannedStage
 from relaymark.trace import Capture
@@ -32,5 +33,4 @@ async def run_chat(context: Context, stage: PlannedStage, task: int, scheduled: 
         streamed=plan.streamed,
         scheduled=scheduled,
     )
-    body = context.pack[request]
-    context.keep(await context.client.send(capture, b"%s%d\r\n\r\n" % (context.head, len(body)), body))
+    await send_leg(context, capture, context.pack[request])

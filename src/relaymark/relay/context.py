@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from relaymark.bench.secrets import request_headers
 from relaymark.relay import records
 from relaymark.relay.pack import RequestPack
 from relaymark.relay.plan import Plan, request_head
+from relaymark.relay.redaction import Redactor
 from relaymark.trace import Capture, JournalWriter
 from relaymark.wire import Client, parse_url, resolve
 
@@ -27,14 +29,38 @@ class Context:
         self.client = Client(target, timeouts=plan.timeouts(), limits=plan.limits(), keep_alive=plan.keep_alive)
         headers = request_headers(plan, os.environ)
         self.head = request_head("POST", target.base_path + plan.path, target.host_header, headers)
+        self.redactor = Redactor.of(plan, os.environ)
         self.pack = RequestPack(folder)
         self.journal = JournalWriter(folder, records.worker_stem(worker))
         self._legs = worker << 40
+        self._cancel = asyncio.Event()
 
     def next_leg_id(self) -> int:
         """A leg id no other worker gives out."""
         self._legs += 1
         return self._legs
+
+    @property
+    def cancelled(self) -> bool:
+        """True once the stage is being ended: nothing more is to be sent."""
+        return self._cancel.is_set()
+
+    def cancel(self) -> None:
+        """Ends what is in flight and wakes whoever waits to try again."""
+        self._cancel.set()
+        self.client.cancel_all()
+
+    def begin_stage(self) -> None:
+        """Makes sending possible again after a stage that was cancelled."""
+        self._cancel.clear()
+
+    async def sleep(self, ns: int) -> bool:
+        """Waits so long; False when the stage was cancelled meanwhile."""
+        try:
+            await asyncio.wait_for(self._cancel.wait(), ns / 1e9)
+        except TimeoutError:
+            return True
+        return False
 
     def keep(self, capture: Capture) -> None:
         """Appends an attempt to the journal.
@@ -42,4 +68,5 @@ class Context:
         Raises:
             OSError: The journal cannot be written, e.g. the disk is full.
         """
+        self.redactor.capture(capture)
         self.journal.append(records.CAPTURE, records.encode(capture))

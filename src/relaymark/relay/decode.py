@@ -11,6 +11,7 @@ import msgspec
 from relaymark.dialects import Decoded, decode_capture
 from relaymark.dialects.decoded import Channel, Delta
 from relaymark.relay.records import Content
+from relaymark.relay.redaction import Redactor
 from relaymark.trace import Capture, ChunkTokens, Kind, Leg, TokenSource, TransferEnd
 
 # A kernel stamp later than the user's, or older than this, means that the wall clock was stepped under the capture.
@@ -34,6 +35,7 @@ def leg_from_capture(capture: Capture, max_body: int, request_ref: str | None) -
         session_id=capture.session_id,
         turn=capture.turn,
         attempt=capture.attempt,
+        final=capture.final,
         worker=capture.worker,
         stage=capture.stage,
         warmup=capture.warmup,
@@ -45,6 +47,7 @@ def leg_from_capture(capture: Capture, max_body: int, request_ref: str | None) -
         started=capture.started,
         connected=capture.connected,
         sent=sent,
+        first_sent=capture.first_sent if capture.first_sent is not None else sent,
         first_byte=stamps[0] if stamps else None,
         ended=_ended(capture, decoded, stamps),
         streamed=capture.streamed,
@@ -80,7 +83,7 @@ def leg_from_capture(capture: Capture, max_body: int, request_ref: str | None) -
     return leg, decoded
 
 
-def content_of(decoded: Decoded) -> Content | None:
+def content_of(decoded: Decoded, redactor: Redactor) -> Content | None:
     """The answer as it is stored, named by its own hash; ``None`` when there is nothing to store."""
     if not (any(decoded.texts) or any(decoded.reasonings) or decoded.tool_calls):
         return None
@@ -90,6 +93,7 @@ def content_of(decoded: Decoded) -> Content | None:
         reasonings=decoded.reasonings,
         tool_calls=[msgspec.structs.asdict(call) for call in decoded.tool_calls],
     )
+    content = redactor.content(content)
     content.ref = sha256(msgspec.json.encode(content)).hexdigest()[:32]
     return content
 
@@ -108,7 +112,7 @@ def _numbers(kind: str, packed: bytes) -> array[int]:
 def _stamps(capture: Capture, user: array[int]) -> tuple[list[int], list[int], str]:
     """The stamp of each read in CLOCK_MONOTONIC ns, what the client added to each, and where the stamps are from."""
     parts = _numbers("q", capture.kernel_ts)
-    if len(parts) != 2 * len(user) or not parts:
+    if len(parts) != 2 * len(user) or not any(parts):
         return list(user), [], "user"
     offset = capture.wall_offset_ns
     # A read the kernel did not stamp (seen once in 3.9 million) keeps its user stamp.

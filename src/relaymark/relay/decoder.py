@@ -22,6 +22,7 @@ from relaymark.relay.decode import content_of, leg_from_capture
 from relaymark.relay.live import LiveBlock
 from relaymark.relay.pack import RequestPack
 from relaymark.relay.plan import Plan, read_plan
+from relaymark.relay.redaction import Redactor
 from relaymark.trace import JournalReader, JournalWriter, Leg
 
 _POLL_SECONDS = 0.2
@@ -37,6 +38,7 @@ class Decoder:
         self._source = _resume(folder, worker)
         self._sink = JournalWriter(folder, records.legs_stem(worker))
         self._sink.append(records.RESUME, b"")
+        self._redactor = Redactor.of(plan, os.environ)
         self._pack = RequestPack(folder)
         self._refs: dict[int, str] = {}
         self._live = LiveBlock(folder, plan.workers + worker)
@@ -75,9 +77,10 @@ class Decoder:
     def _decode(self, payload: bytes) -> None:
         capture = records.decode_capture(payload)
         leg, decoded = leg_from_capture(capture, self._plan.max_body, self._request_ref(capture.request))
-        if self._plan.keep_content and (content := content_of(decoded)) is not None:
+        if self._plan.keep_content and (content := content_of(decoded, self._redactor)) is not None:
             leg.response_ref = content.ref
             self._sink.append(records.CONTENT, records.encode(content))
+        self._redactor.leg(leg)
         self._sink.append(records.LEG, records.encode(leg))
         self._show(leg)
 

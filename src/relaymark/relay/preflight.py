@@ -9,6 +9,7 @@ from difflib import get_close_matches
 import msgspec
 
 from relaymark.errors import ConfigError, UnreachableError
+from relaymark.relay.redaction import Redactor
 from relaymark.relay.reply import Reply, ask
 from relaymark.trace import TransferEnd
 from relaymark.wire import Target
@@ -22,14 +23,14 @@ class Served:
     facts: dict[str, str] = field(default_factory=dict[str, str])
 
 
-def look(target: Target, headers: Mapping[str, str]) -> Served:
+def look(target: Target, headers: Mapping[str, str], redactor: Redactor) -> Served:
     """Asks for ``/v1/models``.
 
     Raises:
         UnreachableError: Nothing answers at the URL, or not HTTP.
         ConfigError: The endpoint refuses our key.
     """
-    reply = ask(target, "GET", "/v1/models", headers, seconds=15.0)
+    reply = ask(target, "GET", "/v1/models", headers, seconds=15.0, redactor=redactor)
     _must_answer(target, reply)
     served = Served()
     response = reply.response

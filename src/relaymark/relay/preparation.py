@@ -20,6 +20,7 @@ from relaymark.relay.machine import environment, usable_cores
 from relaymark.relay.pack import write_pack
 from relaymark.relay.plan import Plan, PlannedStage, Retries, write_part, write_plan
 from relaymark.relay.preflight import choose_model, look
+from relaymark.relay.redaction import Redactor
 from relaymark.trace import RunRecord, StageRecord, create_run_folder, write_run_record
 from relaymark.trace.runfolder import CONFIG_FILE
 from relaymark.wire import parse_url, resolve
@@ -48,7 +49,7 @@ def prepare(bench: Benchmark, parent: Path, base_dir: Path) -> Path:
     stages = [*filter(None, [bench.warmup_stage()]), *bench.resolved_stages()]
     schedules = [build_schedule(stage, bench.seed) for stage in stages]
     target = resolve(parse_url(endpoint.url, verify_tls=endpoint.verify_tls))
-    served = look(target, request_headers(endpoint, os.environ))
+    served = look(target, request_headers(endpoint, os.environ), Redactor.of(endpoint, os.environ))
     model = choose_model(served, endpoint.model, target.url)
     bench = bench.model_copy(update={"endpoint": endpoint.model_copy(update={"model": model})})
 

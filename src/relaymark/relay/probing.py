@@ -12,6 +12,7 @@ from relaymark.dialects import Decoded, Dialect, dialect
 from relaymark.relay.decode import leg_from_capture
 from relaymark.relay.plan import Plan
 from relaymark.relay.preflight import choose_model, look
+from relaymark.relay.redaction import Redactor
 from relaymark.relay.reply import Reply, ask
 from relaymark.trace import ChunkTokens, Leg
 from relaymark.wire import Limits, Target, parse_url, resolve
@@ -46,10 +47,11 @@ class Probe:
     model: str
     models: list[str] | None
     findings: list[Finding] = field(default_factory=list[Finding])
+    redactor: Redactor = field(default_factory=Redactor)
 
     def add(self, topic: str, text: str, weight: Weight = Weight.GOOD) -> None:
         """Adds a finding."""
-        self.findings.append(Finding(topic, text, weight))
+        self.findings.append(Finding(topic, self.redactor.text(text), weight))
 
     @property
     def spoils(self) -> bool:
@@ -67,14 +69,15 @@ def probe(url: str, model: str | None, *, api_key_env: str = "OPENAI_API_KEY", v
     target = resolve(parse_url(url, verify_tls=verify_tls))
     keys = Plan(run_id="", workers=1, url=url, path="", dialect="", model="", streamed=True, api_key_env=api_key_env)
     headers = request_headers(keys, os.environ)
-    served = look(target, headers)
-    found = Probe(target.url, choose_model(served, model, target.url), served.models)
+    redactor = Redactor.of(keys, os.environ)
+    served = look(target, headers, redactor)
+    found = Probe(target.url, choose_model(served, model, target.url), served.models, redactor=redactor)
     if served.models is None:
         found.add("models", "GET /v1/models gives no list; the model's name cannot be checked.", Weight.NOTE)
     else:
         found.add("models", f"{len(served.models)} listed: {', '.join(served.models[:5])}")
     chat = dialect("openai-chat")
-    leg, decoded, reply = _try(target, headers, chat, found.model, stream=True)
+    leg, decoded, reply = _try(found.redactor, target, headers, chat, found.model, stream=True)
     if not leg.outcome.good:
         found.add("chat", f"streaming chat does not work: {_trouble(leg)}", Weight.SPOILS)
     else:
@@ -82,9 +85,9 @@ def probe(url: str, model: str | None, *, api_key_env: str = "OPENAI_API_KEY", v
         _usage(found, leg, decoded)
         _server_timings(found, leg)
         _lengths(found, leg, decoded)
-        again, _, _ = _try(target, headers, chat, found.model, stream=True)
+        again, _, _ = _try(found.redactor, target, headers, chat, found.model, stream=True)
         _prefix_cache(found, leg, again)
-    whole, _, _ = _try(target, headers, chat, found.model, stream=False)
+    whole, _, _ = _try(found.redactor, target, headers, chat, found.model, stream=False)
     if whole.outcome.good:
         found.add("without streaming", "works" + ("" if whole.completion_tokens else ", but reports no token counts"))
     else:
@@ -95,7 +98,7 @@ def probe(url: str, model: str | None, *, api_key_env: str = "OPENAI_API_KEY", v
 
 
 def _try(
-    target: Target, headers: Mapping[str, str], api: Dialect, model: str, *, stream: bool
+    redactor: Redactor, target: Target, headers: Mapping[str, str], api: Dialect, model: str, *, stream: bool
 ) -> tuple[Leg, Decoded, Reply]:
     path, body = api.encode(
         text=_PROMPT,
@@ -105,8 +108,11 @@ def _try(
         stream=stream and api.streams,
     )
     streamed = stream and api.streams
-    reply = ask(target, "POST", path, headers, body, dialect=api.name, streamed=streamed, seconds=60.0)
+    reply = ask(
+        target, "POST", path, headers, body, dialect=api.name, streamed=streamed, seconds=60.0, redactor=redactor
+    )
     leg, decoded = leg_from_capture(reply.capture, Limits().body, None)
+    redactor.leg(leg)
     return leg, decoded, reply
 
 
@@ -193,7 +199,7 @@ def _prefix_cache(found: Probe, first: Leg, again: Leg) -> None:
 
 
 def _other_api(found: Probe, target: Target, headers: Mapping[str, str], name: str) -> None:
-    leg, decoded, _ = _try(target, headers, dialect(name), found.model, stream=True)
+    leg, decoded, _ = _try(found.redactor, target, headers, dialect(name), found.model, stream=True)
     if leg.outcome.good:
         what = f", {decoded.dimensions} dimensions" if decoded.dimensions else ""
         found.add(name, f"works{what}")

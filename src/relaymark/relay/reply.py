@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from relaymark.dialects import ParsedResponse, parse_response
 from relaymark.relay.plan import request_head
+from relaymark.relay.redaction import Redactor
 from relaymark.trace import Capture, TransferEnd
 from relaymark.wire import Client, Limits, Target, Timeouts
 
@@ -41,8 +42,11 @@ def ask(
     dialect: str = "openai-chat",
     streamed: bool = False,
     seconds: float = 30.0,
+    redactor: Redactor | None = None,
 ) -> Reply:
     """Sends one request on a connection of its own and waits at most ``seconds`` for all of the answer.
+
+    ``redactor`` blanks the secrets that the answer may echo.
 
     Never raises for what a peer did; see ``Reply.reached`` and ``Reply.capture.end``.
     """
@@ -62,5 +66,7 @@ def ask(
         return sending.result()
 
     sealed = asyncio.run(go())
+    if redactor is not None:
+        redactor.capture(sealed)
     sizes = memoryview(sealed.sizes).cast("I")
     return Reply(sealed, parse_response(sealed.raw, list(sizes), max_header=limits.header, max_body=limits.body))

@@ -42,6 +42,7 @@ class StageRun:
         Raises:
             OSError: The journal cannot be written.
         """
+        self._context.begin_stage()
         if self._part.open_loop:
             await self._open_loop(start_ns)
         else:
@@ -118,7 +119,7 @@ class StageRun:
                 await asyncio.wait({every}, timeout=None if bound is None else bound / 1e9)
             if not every.done():
                 self._stopping = True
-                self._context.client.cancel_all()
+                self._context.cancel()
             await every
         finally:
             stopped.cancel()

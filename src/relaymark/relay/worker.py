@@ -94,7 +94,7 @@ class Worker:
                 self._stage.stop()
             elif words[0] == "cancel" and self._stage is not None:
                 self._stage.stop()
-                self._context.client.cancel_all()
+                self._context.cancel()
             elif words[0] in ("stage", "quit"):
                 self._orders.put_nowait(words)
 

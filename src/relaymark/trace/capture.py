@@ -43,6 +43,8 @@ class Capture(msgspec.Struct, kw_only=True, omit_defaults=True):
     session_id: str | None = None
     turn: int = 0
     attempt: int = 1
+    final: bool = True
+    first_sent: int | None = None
     worker: int = 0
     endpoint: str = ""
     dialect: str = "openai-chat"
