@@ -20,6 +20,7 @@ from relaymark.errors import RelaymarkError
 from relaymark.relay import live
 from relaymark.relay.live import LiveBlock, create_live
 from relaymark.relay.plan import Plan, PlannedStage, read_plan
+from relaymark.relay.presence import Presence
 from relaymark.trace import RunRecord, StageRecord, read_run_record, write_run_record
 
 _READY_SECONDS = 60.0
@@ -56,12 +57,22 @@ class Worker:
         self.ready = False
         self.error = ""
         self._partial = b""
+        self._folder = folder
+        self.decoder: subprocess.Popen[bytes] | None = None
         log = (folder / "worker.log").open("ab")
         command = [sys.executable, "-m", "relaymark.relay.worker", str(folder), str(index)]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log)
-        command = [sys.executable, "-m", "relaymark.relay.decoder", str(folder), str(index)]
-        self.decoder = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=log, stderr=log)
+        # In a group of its own (as is the decoder): Ctrl-C is the coordinator's to hear and to pass on.
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, process_group=0
+        )
         log.close()
+
+    def start_decoder(self) -> None:
+        """Starts the decoder, once: after the worker, whose start the run waits for."""
+        if self.decoder is None:
+            command = [sys.executable, "-m", "relaymark.relay.beside", str(self._folder), str(self.index)]
+            with (self._folder / "worker.log").open("ab") as log:
+                self.decoder = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=log, stderr=log, process_group=0)
 
     def tell(self, line: str) -> None:
         """Gives an order; a worker that is gone hears nothing."""
@@ -94,19 +105,24 @@ class Worker:
         except subprocess.TimeoutExpired:
             self.process.kill()
             status = self.process.wait()
-        self.decoder.terminate()
-        if self.decoder.stdin is not None:
-            self.decoder.stdin.close()
-        try:
-            self.decoder.wait(_LAST_WORDS_SECONDS)
-        except subprocess.TimeoutExpired:
-            self.decoder.kill()
-            self.decoder.wait()
+        if self.decoder is not None:
+            _end_decoder(self.decoder)
         for pipe in (self.process.stdin, self.process.stdout):
             if pipe is not None:
                 with contextlib.suppress(OSError):
                     pipe.close()
         return status
+
+
+def _end_decoder(decoder: subprocess.Popen[bytes]) -> None:
+    decoder.terminate()
+    if decoder.stdin is not None:
+        decoder.stdin.close()
+    try:
+        decoder.wait(_LAST_WORDS_SECONDS)
+    except subprocess.TimeoutExpired:
+        decoder.kill()  # what it had not committed is decoded again
+        decoder.wait()
 
 
 class Coordinator:
@@ -134,6 +150,7 @@ class Coordinator:
         Raises:
             RelaymarkError: No worker could start.
         """
+        presence = Presence(self._folder)
         handlers = {number: signal.signal(number, self._interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
             self._start()
@@ -147,6 +164,7 @@ class Coordinator:
             for number, handler in handlers.items():
                 signal.signal(number, handler)
             self._conclude(statuses)
+            presence.leave()
         return self._record
 
     def _start(self) -> None:
@@ -171,6 +189,7 @@ class Coordinator:
         write_run_record(self._folder, self._record)
         for worker in self._workers:
             worker.tell(f"stage {stage.index} {start}")
+            worker.start_decoder()
         before = {word: live.total(self._blocks, word) for word in (live.SENT, live.ENDED, live.FAILED, live.TOKENS)}
         last = (time.monotonic(), 0, 0)
         rates = (0.0, 0.0)

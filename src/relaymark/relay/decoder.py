@@ -7,11 +7,9 @@ the run, or in ``relaymark report`` after a crash) goes on exactly where it stop
 
 from __future__ import annotations
 
-import contextlib
 import os
 import select
 import signal
-import sys
 from bisect import insort
 from collections.abc import Iterator
 from hashlib import sha256
@@ -22,6 +20,7 @@ from relaymark.relay.decode import content_of, leg_from_capture
 from relaymark.relay.live import LiveBlock
 from relaymark.relay.pack import RequestPack
 from relaymark.relay.plan import Plan, read_plan
+from relaymark.relay.presence import Presence
 from relaymark.relay.redaction import Redactor
 from relaymark.trace import JournalReader, JournalWriter, Leg
 
@@ -147,8 +146,8 @@ def committed(folder: Path, worker: int) -> Iterator[tuple[int, bytes]]:
 
 
 def run_beside(folder: Path, worker: int) -> None:
-    """Process main: decode until standard input is closed or SIGTERM comes."""
-    _be_idle()
+    """Decodes until standard input is closed or SIGTERM comes; the body of the process beside a worker."""
+    presence = Presence(folder)
     decoder = Decoder(folder, worker, read_plan(folder))
 
     def stop(signum: int, frame: object) -> None:
@@ -162,16 +161,4 @@ def run_beside(folder: Path, worker: int) -> None:
         if select.select([0], [], [], _POLL_SECONDS)[0] and not os.read(0, 1):
             break
     decoder.close()
-
-
-def _be_idle() -> None:
-    """Yields the core to the worker at once: SCHED_IDLE where Linux has it, the lowest nice elsewhere."""
-    with contextlib.suppress(OSError, AttributeError):
-        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-        return
-    with contextlib.suppress(OSError):
-        os.nice(19)
-
-
-if __name__ == "__main__":
-    run_beside(Path(sys.argv[1]), int(sys.argv[2]))
+    presence.leave()

@@ -11,9 +11,13 @@ from relaymark.errors import TraceError
 from relaymark.relay import records
 from relaymark.relay.decoder import committed, decode_rest
 from relaymark.relay.plan import read_plan
+from relaymark.relay.presence import alone
 from relaymark.trace import Heartbeat, JournalReader, RunRecord, read_run_record, write_run_record
 from relaymark.trace.runfolder import CONTENT_FILE, HEALTH_FILE, LIVE_FILE, TRACE_FILE
 from relaymark.trace.table import TraceWriter
+
+# Workers of a killed run end within milliseconds; a decoder runs at idle priority and may need a while on a busy core.
+_LAST_ONES_SECONDS = 20.0
 
 
 def finish(folder: Path) -> RunRecord:
@@ -23,15 +27,23 @@ def finish(folder: Path) -> RunRecord:
     lost: torn records, legs that were in flight.
 
     Raises:
-        TraceError: This is not a run folder, or its record cannot be read.
+        TraceError: This is not a run folder, its record cannot be read, or the run is still going on.
     """
     record = read_run_record(folder)
     if (folder / TRACE_FILE).exists():
         return record
-    if record.status == "running" and _alive(record.pid):
+    going_on = record.status == "running" and _alive(record.pid)
+    if going_on and not any(stage.started_ns for stage in record.stages):
         raise TraceError(
-            f"The run is still going on (process {record.pid}).", where=str(folder), mend="Wait for its end."
+            f"The run has not begun yet (process {record.pid}).", where=str(folder), mend="Wait for its end."
         )
+    # Its number may be another process's by now; the lock tells.
+    with alone(folder, 0.0 if going_on else _LAST_ONES_SECONDS):
+        record = read_run_record(folder)  # as it is now that nobody else can be changing it
+        return record if (folder / TRACE_FILE).exists() else _merge(folder, record)
+
+
+def _merge(folder: Path, record: RunRecord) -> RunRecord:
     plan = read_plan(folder)
     if record.status == "running":
         record.status = "crashed"
@@ -60,9 +72,10 @@ def finish(folder: Path) -> RunRecord:
             torn += _torn(folder, worker)
     if not refs:
         (folder / CONTENT_FILE).unlink()
-    writer.close()
     _note_losses(record, torn, last, ended)
+    record.notes = list(dict.fromkeys(record.notes))  # a merge that was killed itself had noted them before
     write_run_record(folder, record)
+    writer.close()  # publishes the trace, so it comes last
     _tidy(folder, plan.workers)
     return record
 

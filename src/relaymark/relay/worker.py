@@ -22,6 +22,7 @@ from relaymark.relay.chat import run_chat
 from relaymark.relay.context import Context
 from relaymark.relay.live import LiveBlock
 from relaymark.relay.plan import read_part, read_plan
+from relaymark.relay.presence import Presence
 from relaymark.relay.stage import StageRun
 from relaymark.trace import Heartbeat, wall_offset_ns
 
@@ -34,6 +35,7 @@ class Worker:
 
     def __init__(self, folder: Path, index: int) -> None:
         self._folder = folder
+        self._presence = Presence(folder)
         self._index = index
         self._context = Context(folder, index, read_plan(folder))
         self._live = LiveBlock(folder, index)
