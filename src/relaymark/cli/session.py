@@ -8,7 +8,7 @@ from pathlib import Path
 from relaymark.bench import Benchmark
 from relaymark.errors import ExitCode
 from relaymark.measure.summary import Summary
-from relaymark.relay import Coordinator, Progress, finish, prepare
+from relaymark.relay import Coordinator, Progress, prepare
 from relaymark.trace.runfolder import CSV_FILE, REPORT_FILE, SUMMARY_FILE
 
 
@@ -20,11 +20,12 @@ def run_and_report(bench: Benchmark, parent: Path, base_dir: Path, *, as_json: b
     """
     folder = prepare(bench, parent, base_dir)
     drive(folder)
-    finish(folder)
-    # Only now: numpy and pyarrow would sit in memory through the whole run.
+    # Only now: pyarrow would sit in memory through the whole run.
     from relaymark.measure.run import summarise_run  # noqa: PLC0415
+    from relaymark.relay import finish  # noqa: PLC0415
     from relaymark.report.export import summary_json  # noqa: PLC0415
 
+    finish(folder)
     summary = summarise_run(folder)
     written = write_files(folder, summary)
     if as_json:
