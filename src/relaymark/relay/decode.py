@@ -80,6 +80,8 @@ def leg_from_capture(capture: Capture, max_body: int, request_ref: str | None) -
     )
     if capture.streamed and stamps:
         _put_stream(leg, decoded, stamps, origin)
+        if source == "kernel":
+            _bound_joined_reads(leg, decoded, capture, user)
     return leg, decoded
 
 
@@ -135,6 +137,24 @@ def _ended(capture: Capture, decoded: Decoded, stamps: list[int]) -> int | None:
     if decoded.outcome.good and decoded.end_mark_read is not None and decoded.end_mark_read < len(stamps):
         return stamps[decoded.end_mark_read]
     return capture.ended
+
+
+def _bound_joined_reads(leg: Leg, decoded: Decoded, capture: Capture, user: array[int]) -> None:
+    """A read of several events has one kernel stamp, its last segment's: the first of them may have waited longer.
+
+    For how long at most is known from when the worker was last caught up, and from the read before; that bound is what
+    such a read counts as added. Where the server or a proxy joined the events, the worker was asleep and it is small.
+    """
+    since = _numbers("q", capture.since_ns)
+    if len(since) != len(user):
+        return
+    before = -1
+    for delta in decoded.deltas:
+        at = delta.read
+        if at == before:
+            previous = user[at - 1] if at else (capture.sent or 0)
+            leg.read_added[at] = max(leg.read_added[at], user[at] - max(since[at], previous))
+        before = at
 
 
 def _put_stream(leg: Leg, decoded: Decoded, stamps: list[int], origin: int) -> None:

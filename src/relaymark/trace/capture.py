@@ -29,7 +29,8 @@ class Capture(msgspec.Struct, kw_only=True, omit_defaults=True):
 
     Packed fields are little-endian machine arrays, one entry per socket read: ``user_ns`` int64 ns of
     CLOCK_MONOTONIC; ``kernel_ts`` the kernel's 16-byte ``struct timespec`` of CLOCK_REALTIME (empty where it
-    gave none; a zero entry marks a single read without one); ``sizes`` uint32 bytes. ``raw`` is the reads joined,
+    gave none; a zero entry marks a single read without one); ``since_ns`` int64 ns before which no byte of the read
+    can have arrived unnoticed (0: unknown; wire/poller); ``sizes`` uint32 bytes. ``raw`` is the reads joined,
     after TLS and before HTTP framing. ``ended`` is when the end was noticed: the user stamp of the last read, or
     the moment of the timeout, reset or close. ``wall_offset_ns`` is CLOCK_REALTIME − CLOCK_MONOTONIC by then.
     """
@@ -64,5 +65,6 @@ class Capture(msgspec.Struct, kw_only=True, omit_defaults=True):
     wall_offset_ns: int = 0
     user_ns: bytes = b""
     kernel_ts: bytes = b""
+    since_ns: bytes = b""
     sizes: bytes = b""
     raw: bytes = b""

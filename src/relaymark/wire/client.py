@@ -10,6 +10,7 @@ from relaymark.dialects.http1 import ResponseFramer
 from relaymark.trace import Capture, TransferEnd, wall_offset_ns
 from relaymark.wire.connection import Connection
 from relaymark.wire.exchange import Exchange
+from relaymark.wire.poller import make_poller
 from relaymark.wire.target import Target
 
 _now = time.monotonic_ns
@@ -61,6 +62,7 @@ class Client:
         keep_alive: bool = True,
     ) -> None:
         self._loop = asyncio.get_running_loop()
+        self._poller = make_poller(self._loop)
         self._target = target
         self._timeouts = timeouts or Timeouts()
         self._limits = limits or Limits()
@@ -99,7 +101,7 @@ class Client:
         if self._idle:
             self._idle.pop().send(exchange)
         else:
-            Connection(self._loop, self, self._target).open(exchange, self._target.addresses[0])
+            Connection(self._loop, self._poller, self, self._target).open(exchange, self._target.addresses[0])
         return await exchange.future
 
     # -- what connections tell ----------------------------------------------------------------------------------
@@ -121,7 +123,7 @@ class Client:
             exchange.connected = exchange.sent = 0  # the new connection has its own, and the connect bound holds for it
             self.counters.reconnects += 1
             self._drop_idle()
-            Connection(self._loop, self, self._target).open(exchange, self._target.addresses[0])
+            Connection(self._loop, self._poller, self, self._target).open(exchange, self._target.addresses[0])
             return
         self._finish(exchange, end, error)
 
@@ -131,7 +133,7 @@ class Client:
         if end is TransferEnd.REFUSED and exchange.address + 1 < len(self._target.addresses):
             exchange.address += 1
             address = self._target.addresses[exchange.address]
-            Connection(self._loop, self, self._target).open(exchange, address)
+            Connection(self._loop, self._poller, self, self._target).open(exchange, address)
             return
         if end is TransferEnd.CLIENT_ERROR:
             self.counters.backpressure += 1
@@ -187,6 +189,7 @@ class Client:
         """Cancels what is in flight and closes every connection."""
         self.cancel_all()
         self._drop_idle()
+        self._poller.close()
 
 
 def _timed_out(exchange: Exchange, now: int, limits: Timeouts) -> TransferEnd | None:

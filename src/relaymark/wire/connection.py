@@ -1,6 +1,6 @@
 """One TCP (or TLS) connection: connects, sends a request, stamps and stores what comes back. The hot path.
 
-Per read: one ``recvmsg_into`` a reused buffer, one clock read, four appends and the framer's few integer operations.
+Per read: one ``recvmsg_into`` a reused buffer, one clock read, five appends and the framer's few integer operations.
 No JSON, no SSE, no logging here; decoding happens after the response, elsewhere (ARCHITECTURE.md, one request).
 """
 
@@ -19,6 +19,7 @@ from relaymark.dialects.http1 import TOO_LARGE
 from relaymark.trace import TransferEnd
 from relaymark.wire import stamps
 from relaymark.wire.exchange import Exchange
+from relaymark.wire.poller import Poller
 from relaymark.wire.target import Address, Target
 from relaymark.wire.tls import TlsSession
 
@@ -53,6 +54,7 @@ class Connection:
         "_exchange",
         "_loop",
         "_owner",
+        "_poller",
         "_recv",
         "_sock",
         "_stamped",
@@ -63,8 +65,9 @@ class Connection:
         "used",
     )
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, owner: Owner, target: Target) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, poller: Poller, owner: Owner, target: Target) -> None:
         self._loop = loop
+        self._poller = poller
         self._owner = owner
         self._target = target
         self._sock: socket.socket | None = None
@@ -112,11 +115,11 @@ class Connection:
 
     def _connected(self) -> None:
         if self._target.tls is None:
-            self._loop.add_reader(self.fd, self._on_readable)
+            self._poller.add(self.fd, self._on_readable)
             self._begin()
             return
         self._tls = TlsSession(self._target.tls, self._target.host)
-        self._loop.add_reader(self.fd, self._on_readable_tls)
+        self._poller.add(self.fd, self._on_readable_tls)
         self._handshake(b"")
 
     def _handshake(self, received: bytes) -> None:
@@ -231,11 +234,14 @@ class Connection:
             return
         exchange.user.append(_now())
         exchange.kernel += ancillary[0][2] if ancillary else _NO_STAMP
+        exchange.since.append(self._poller.since)
         exchange.sizes.append(size)
         data = bytes(_VIEW[:size])
         exchange.raw += data
         if code := exchange.feed(data):
             self._framed(exchange, code)
+        elif len(exchange.sizes) == 1:
+            self._poller.flowing(self.fd)
 
     def _on_readable_tls(self) -> None:
         tls = self._tls
@@ -266,11 +272,14 @@ class Connection:
         if data and exchange is not None:
             exchange.user.append(now)
             exchange.kernel += ancillary[0][2] if ancillary else _NO_STAMP
+            exchange.since.append(self._poller.since)
             exchange.sizes.append(len(data))
             exchange.raw += data
             if code := exchange.feed(data):
                 self._framed(exchange, code)
                 return
+            if len(exchange.sizes) == 1:
+                self._poller.flowing(self.fd)
         if tls.closed:
             self._unexpected(0)
 
@@ -280,6 +289,7 @@ class Connection:
             self._fail(end, exchange.framer.error)
             return
         self._exchange = None
+        self._poller.waiting(self.fd)
         # Bytes beyond the end, or an answer before the request was out, leave a connection nobody can trust.
         self.reusable = exchange.framer.keep_alive and not exchange.framer.trailing and exchange.unsent is None
         self._owner.over(self, exchange, TransferEnd.COMPLETE, "")
@@ -319,7 +329,7 @@ class Connection:
         sock, self._sock = self._sock, None
         self.reusable = False
         if sock is not None:
-            self._loop.remove_reader(self.fd)
+            self._poller.remove(self.fd)
             self._loop.remove_writer(self.fd)
             sock.close()
 

@@ -34,6 +34,7 @@ class Exchange:
         "kernel_stamped",
         "raw",
         "sent",
+        "since",
         "sizes",
         "started",
         "unsent",
@@ -57,6 +58,7 @@ class Exchange:
         self.unsent: memoryview | None = None
         self.user: array[int] = array("q")
         self.kernel = bytearray()
+        self.since: array[int] = array("q")
         self.sizes: array[int] = array("I")
         self.raw = bytearray()
         self.kernel_stamped = False
@@ -80,6 +82,7 @@ class Exchange:
         capture.user_ns = array("q", self.user).tobytes()
         if self.kernel_stamped:
             capture.kernel_ts = bytes(self.kernel)
+        capture.since_ns = self.since.tobytes()
         capture.sizes = self.sizes.tobytes()
         capture.raw = bytes(self.raw)
         return capture
