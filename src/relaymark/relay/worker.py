@@ -108,9 +108,9 @@ class Worker:
             await asyncio.sleep(_TICK_SECONDS)
             # The loop rounds up to its next millisecond, which is no lateness of ours.
             self._worst_late = max(self._worst_late, time.monotonic_ns() - expected - 1_000_000)
-            self._context.client.sweep()
             tick += 1
             if tick % _TICKS_PER_BEAT == 0:
+                self._context.client.sweep()
                 self._heartbeat()
             self._context.journal.flush()
 

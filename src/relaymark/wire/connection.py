@@ -1,6 +1,6 @@
 """One TCP (or TLS) connection: connects, sends a request, stamps and stores what comes back. The hot path.
 
-Per read: one ``recvmsg_into`` a reused buffer, one clock read, five appends and the framer's few integer operations.
+Per read: one ``recvmsg_into`` a reused buffer, one clock read, four appends and the framer's few integer operations.
 No JSON, no SSE, no logging here; decoding happens after the response, elsewhere (ARCHITECTURE.md, one request).
 """
 
@@ -233,14 +233,13 @@ class Connection:
             self._unexpected(size)
             return
         exchange.user.append(_now())
-        exchange.kernel += ancillary[0][2] if ancillary else _NO_STAMP
+        exchange.kernel.append(ancillary[0][2] if ancillary else _NO_STAMP)
         exchange.since.append(self._poller.since)
-        exchange.sizes.append(size)
         data = bytes(_VIEW[:size])
-        exchange.raw += data
+        exchange.data.append(data)
         if code := exchange.feed(data):
             self._framed(exchange, code)
-        elif len(exchange.sizes) == 1:
+        elif len(exchange.data) == 1:
             self._poller.flowing(self.fd)
 
     def _on_readable_tls(self) -> None:
@@ -271,14 +270,13 @@ class Connection:
         exchange = self._exchange
         if data and exchange is not None:
             exchange.user.append(now)
-            exchange.kernel += ancillary[0][2] if ancillary else _NO_STAMP
+            exchange.kernel.append(ancillary[0][2] if ancillary else _NO_STAMP)
             exchange.since.append(self._poller.since)
-            exchange.sizes.append(len(data))
-            exchange.raw += data
+            exchange.data.append(data)
             if code := exchange.feed(data):
                 self._framed(exchange, code)
                 return
-            if len(exchange.sizes) == 1:
+            if len(exchange.data) == 1:
                 self._poller.flowing(self.fd)
         if tls.closed:
             self._unexpected(0)

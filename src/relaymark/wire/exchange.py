@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 class Exchange:
     """State of one attempt. Per read it grows a user stamp, a kernel stamp, a size and the bytes; nothing is decoded.
 
-    They go into flat buffers rather than lists of objects: the end of a response then costs four copies instead of
-    walking every read (50 → 9 µs for 128 reads), and 1,000 streams that end together don't stall each other's sends.
+    They go into plain lists, which cost a third of arrays and bytearrays to append to (1.2 µs instead of 2.9 µs
+    a read with all that ``Connection`` does), and packing 128 of them at the end costs 25 µs once.
     """
 
     __slots__ = (
@@ -26,16 +26,15 @@ class Exchange:
         "capture",
         "connected",
         "connection",
+        "data",
         "feed",
         "framer",
         "future",
         "head",
         "kernel",
         "kernel_stamped",
-        "raw",
         "sent",
         "since",
-        "sizes",
         "started",
         "unsent",
         "user",
@@ -56,17 +55,16 @@ class Exchange:
         self.address = 0  # index into the target's addresses being tried
         self.connection: Connection | None = None
         self.unsent: memoryview | None = None
-        self.user: array[int] = array("q")
-        self.kernel = bytearray()
-        self.since: array[int] = array("q")
-        self.sizes: array[int] = array("I")
-        self.raw = bytearray()
+        self.user: list[int] = []
+        self.kernel: list[bytes] = []
+        self.since: list[int] = []
+        self.data: list[bytes] = []
         self.kernel_stamped = False
 
     @property
     def silent(self) -> bool:
         """True while no byte of the response has arrived."""
-        return not self.sizes
+        return not self.data
 
     def seal(self, end: TransferEnd, error: str, ended: int, wall_offset: int) -> Capture:
         """Packs what was gathered into the capture. Called once, when the exchange is over."""
@@ -81,8 +79,8 @@ class Exchange:
         capture.wall_offset_ns = wall_offset
         capture.user_ns = array("q", self.user).tobytes()
         if self.kernel_stamped:
-            capture.kernel_ts = bytes(self.kernel)
-        capture.since_ns = self.since.tobytes()
-        capture.sizes = self.sizes.tobytes()
-        capture.raw = bytes(self.raw)
+            capture.kernel_ts = b"".join(self.kernel)
+        capture.since_ns = array("q", self.since).tobytes()
+        capture.sizes = array("I", map(len, self.data)).tobytes()
+        capture.raw = self.data[0] if len(self.data) == 1 else b"".join(self.data)
         return capture

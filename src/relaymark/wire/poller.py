@@ -140,7 +140,6 @@ class LanePoller:
         return now
 
     def _take_first(self) -> None:
-        self._wake()
         self._serve(self._first.poll(0, _LANE))
 
     def _take(self) -> None:
