@@ -97,7 +97,8 @@ def processes_of(folder: Path) -> list[psutil.Process]:
     """Workers and decoders of a run."""
     found: list[psutil.Process] = []
     for process in psutil.process_iter(["cmdline", "status"]):
-        if str(folder) in (process.info["cmdline"] or []) and process.info["status"] != psutil.STATUS_ZOMBIE:
+        named = any(Path(word).name == folder.name for word in process.info["cmdline"] or [])
+        if named and process.info["status"] != psutil.STATUS_ZOMBIE:
             found.append(process)
     return found
 

@@ -6,6 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
+from relaymark.errors import ConfigError
+
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:  # pyright: ignore[reportPrivateUsage]
     """Adds the command to the parser."""
@@ -53,5 +55,7 @@ def _write_perfetto(folder: Path, path: Path) -> Path:
     from relaymark.trace.runfolder import TRACE_FILE  # noqa: PLC0415 - lazy: start-up
     from relaymark.trace.table import Trace  # noqa: PLC0415 - lazy: start-up
 
+    if path.is_dir():
+        raise ConfigError("This is a folder; the trace needs a file.", where=str(path), mend="Name one: trace.json")
     write_perfetto(Trace(folder / TRACE_FILE).legs(), path)
     return path
