@@ -10,6 +10,7 @@ import time
 import pytest
 from raw_server import Peer, RawServer, answers, chunked, head, kernel_stamps, meet, post, run, target_of, user_stamps
 
+from relaymark.relay.decode import leg_from_capture
 from relaymark.trace import Capture, TransferEnd
 from relaymark.wire import Client, PreciseTimer
 
@@ -138,3 +139,24 @@ def test_a_precise_timer_is_finer_than_a_millisecond() -> None:
         return late
 
     assert sorted(run(work))[50] < 700_000
+
+
+@linux
+def test_events_that_the_server_joined_are_not_called_late() -> None:
+    """All of a stream in one write after a pause: the client was asleep, not late, and what it records says so."""
+    events = [b'data: {"choices":[{"index":0,"delta":{"content":"x"},"finish_reason":null}]}\n\n'] * 5
+
+    def handler(peer: Peer) -> None:
+        while peer.request() is not None:
+            time.sleep(0.15)
+            peer.send(head("Transfer-Encoding: chunked") + chunked(*events))
+
+    with RawServer(handler) as server:
+        captures = meet(server.url, times=6)
+    waits: list[int] = []
+    for captured in captures:
+        leg, _ = leg_from_capture(captured, 1 << 20, None)
+        assert len(leg.chunk_at) == 5
+        assert leg.stamp_source == "kernel"
+        waits.append(max(leg.read_added))
+    assert sorted(waits)[len(waits) // 2] < 50 * MS, waits

@@ -140,6 +140,7 @@ class LanePoller:
         return now
 
     def _take_first(self) -> None:
+        self._wake()  # or an answer that came in one piece would count as waiting since it was asked for
         self._serve(self._first.poll(0, _LANE))
 
     def _take(self) -> None:
