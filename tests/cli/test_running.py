@@ -6,11 +6,12 @@ import csv
 import io
 import json
 import signal
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from calling import call, call_here, only_run, start, summary_of
+from calling import COMMAND, call, call_here, clean_environment, only_run, start, summary_of
 
 from relaymark.emulate import LlamaServer, PacedServer
 from relaymark.trace.table import Trace
@@ -148,3 +149,25 @@ def test_emulate_serves_until_it_is_told_to_stop(tmp_path: Path) -> None:
     assert server.returncode == 0
     assert "Traceback" not in out + err
     assert len((tmp_path / "truth.jsonl").read_text().splitlines()) == 5
+
+
+def test_running_out_of_descriptors_is_our_fault_and_makes_the_run_invalid(paced_server: Paced, tmp_path: Path) -> None:
+    server = paced_server(ttft=0.5, itl=0.001, tokens=2)
+    words = ["run", "chat", "--url", server.url, "--load", "offline", "--requests", "150", "--json"]
+    script = 'ulimit -n 64; exec "$@"'
+    done = subprocess.run(
+        ["bash", "-c", script, "bash", *COMMAND, *words],
+        cwd=tmp_path, env=clean_environment(), capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 3, done.stderr
+    summary = json.loads(done.stdout)
+    (stage,) = summary["stages"]
+    assert stage["requests"] == sum(stage["outcomes"].values()) == 150
+    assert stage["outcomes"]["client_error"] > 50
+    assert (
+        stage["outcomes"]["client_error"] + stage["outcomes"].get("ok", 0) + stage["outcomes"].get("ok_length", 0)
+        == 150
+    )
+    reasons = {reason["code"]: reason["text"] for reason in summary["verdict"]["reasons"]}
+    assert str(stage["outcomes"]["client_error"]) in reasons["backpressure"]
+    assert stage["slos"] == []
