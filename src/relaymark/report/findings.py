@@ -29,11 +29,17 @@ def print_findings(title: str, rows: Sequence[tuple[Mark, str, str]], console: C
     out.print(table)
 
 
-def print_listing(headings: Sequence[str], rows: Sequence[Sequence[str]], console: Console | None = None) -> None:
-    """Prints rows of our own words under headings; the last column takes the room that is left."""
+def print_listing(
+    headings: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    console: Console | None = None,
+    *,
+    last_wraps: bool = True,
+) -> None:
+    """Prints rows of short words under headings; the last column takes the room that is left."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     for number, heading in enumerate(headings):
-        table.add_column(heading, no_wrap=number < len(headings) - 1, overflow="fold")
+        table.add_column(heading, no_wrap=number < len(headings) - last_wraps, overflow="fold")
     for row in rows:
-        table.add_row(*map(Text, row))
+        table.add_row(*(Text(plain_line(cell, 300)) for cell in row))
     (console or Console()).print(table)
