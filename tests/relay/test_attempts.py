@@ -47,7 +47,7 @@ def test_retry_after_in_both_forms(text: str, ns: int | None) -> None:
     assert retry_after_ns(text, NOW) == ns
 
 
-@hypothesis_settings(deadline=None, max_examples=300)
+@hypothesis_settings(deadline=None, max_examples=150)
 @given(
     st.one_of(st.text(max_size=40), st.from_regex(r"[A-Z][a-z]{2}, \d{1,3} [A-Z][a-z]{2} \d{1,6} [\d:]{1,9} \S{0,6}"))
 )

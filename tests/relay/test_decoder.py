@@ -191,23 +191,38 @@ def test_a_folder_without_a_plan_is_a_clear_error(tmp_path: Path) -> None:
         finish(tmp_path)
 
 
+# As the process beside a worker does, but not at idle priority: on a busy machine it would starve for half a minute.
+BESIDE = "import sys, pathlib; from relaymark.relay.decoder import run_beside; run_beside(pathlib.Path(sys.argv[1]), 0)"
+
+
 def test_the_decoder_process_decodes_beside_and_ends_with_its_coordinator(tmp_path: Path) -> None:
     run_folder(tmp_path, status="crashed")
     writer = journal(tmp_path, 0, 5, close=False)
-    child = subprocess.Popen(
-        [sys.executable, "-m", "relaymark.relay.beside", str(tmp_path), "0"], stdin=subprocess.PIPE
-    )
+    child = subprocess.Popen([sys.executable, "-c", BESIDE, str(tmp_path)], stdin=subprocess.PIPE)
     assert child.stdin is not None
     deadline = time.monotonic() + 20
     while len(list(committed(tmp_path, 0))) < 6 and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert len(list(committed(tmp_path, 0))) == 6
+    before = len(list(committed(tmp_path, 0)))
     child.stdin.close()  # its coordinator is gone
     assert child.wait(20) == 0
+    assert before == 6
     writer.append(records.CAPTURE, records.encode(captured(stream(1), leg_id=5)))
     writer.close()
     finish(tmp_path)
     assert [leg.leg_id for leg in legs_of(tmp_path)] == list(range(6))
+
+
+def test_a_decoder_that_starts_when_all_is_over_touches_nothing(tmp_path: Path) -> None:
+    run_folder(tmp_path, status="crashed")
+    journal(tmp_path, 0, 3)
+    finish(tmp_path)
+    before = sorted(path.name for path in tmp_path.iterdir())
+    child = subprocess.run(
+        [sys.executable, "-c", BESIDE, str(tmp_path)], stdin=subprocess.DEVNULL, capture_output=True, check=False
+    )
+    assert (child.returncode, child.stderr) == (0, b"")
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
 
 
 def test_answers_are_stored_once_and_only_when_asked_for(tmp_path: Path) -> None:

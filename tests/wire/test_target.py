@@ -85,7 +85,7 @@ def test_names_beyond_ascii_become_what_goes_over_the_wire() -> None:
     target.host_header.encode("ascii")
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=200)
 @given(st.one_of(st.text(max_size=40), st.text(max_size=30).map("http://".__add__)))
 @example("http://\udcff/")
 @example("http://" + "a" * 300)

@@ -107,7 +107,10 @@ def _words(outcome: Outcome, events: int | None, tokens: int | None) -> str:
     parts = [str(outcome)]
     if events is not None:
         parts.append(f"{events} ev")
-    parts.append("no count" if tokens is None else f"{tokens} tok")
+    if tokens is not None:
+        parts.append(f"{tokens} tok")
+    elif outcome.good:
+        parts.append("no tok")
     return " · ".join(parts)
 
 

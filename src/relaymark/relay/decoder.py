@@ -148,6 +148,10 @@ def committed(folder: Path, worker: int) -> Iterator[tuple[int, bytes]]:
 def run_beside(folder: Path, worker: int) -> None:
     """Decodes until standard input is closed or SIGTERM comes; the body of the process beside a worker."""
     presence = Presence(folder)
+    if select.select([0], [], [], 0)[0]:
+        # The coordinator died before this process had started; the run may be merged by now.
+        presence.leave()
+        return
     decoder = Decoder(folder, worker, read_plan(folder))
 
     def stop(signum: int, frame: object) -> None:

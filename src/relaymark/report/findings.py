@@ -37,7 +37,7 @@ def print_listing(
     last_wraps: bool = True,
 ) -> None:
     """Prints rows of short words under headings; the last column takes the room that is left."""
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    table = Table(box=None, padding=(0, 1, 0, 0), header_style="bold")
     for number, heading in enumerate(headings):
         table.add_column(heading, no_wrap=number < len(headings) - last_wraps, overflow="fold")
     for row in rows:
