@@ -39,7 +39,8 @@ def print_listing(
     """Prints rows of short words under headings; the last column takes the room that is left."""
     table = Table(box=None, padding=(0, 1, 0, 0), header_style="bold")
     for number, heading in enumerate(headings):
-        table.add_column(heading, no_wrap=number < len(headings) - last_wraps, overflow="fold")
+        narrowest = max((len(row[0]) for row in rows), default=0) if not number else None
+        table.add_column(heading, no_wrap=number < len(headings) - last_wraps, overflow="fold", min_width=narrowest)
     for row in rows:
         table.add_row(*(Text(plain_line(cell, 300)) for cell in row))
     (console or Console()).print(table)
