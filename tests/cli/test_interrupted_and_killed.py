@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -11,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from calling import call, call_here, only_run, processes_of, start, summary_of, wait_for
+from calling import COMMAND, call, call_here, clean_environment, only_run, processes_of, start, summary_of, wait_for
 
 from relaymark.emulate import PacedServer
 from relaymark.relay import live
+from relaymark.trace import read_run_record
 from relaymark.trace.table import Trace
 
 Paced = Callable[..., PacedServer]
@@ -169,3 +171,23 @@ def test_a_killed_decoder_loses_nothing(paced_server: Paced, tmp_path: Path) -> 
     assert summary["status"] == "complete"
     assert summary["stages"][0]["requests"] == 200
     assert len({leg.leg_id for leg in Trace(folder / "trace.parquet").legs()}) == 200
+
+
+def test_a_trace_that_cannot_be_written_ends_the_run_and_keeps_what_was(paced_server: Paced, tmp_path: Path) -> None:
+    """As on a full disk: the kernel refuses to let the worker's journal grow."""
+    server = paced_server(ttft=0.005, itl=0.0005, tokens=150)
+    words = ["run", "chat", "--url", server.url, "--load", "concurrency:4", "--duration", "30s", "--out", "runs"]
+    done = subprocess.run(
+        ["bash", "-c", 'ulimit -f 600; exec "$@"', "bash", *COMMAND, *words],
+        cwd=tmp_path, env=clean_environment(), capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 3, done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+    folder = only_run(tmp_path)
+    assert read_run_record(folder).status == "crashed"
+    assert any("cannot be written: File too large" in note for note in read_run_record(folder).notes)
+    assert "Traceback" not in (folder / "worker.log").read_text()
+    report = call_here("report", folder, "--json", cwd=tmp_path)
+    assert report.returncode == 3
+    stage = json.loads(report.stdout)["stages"][0]
+    assert 0 < stage["requests"] == sum(stage["outcomes"].values())

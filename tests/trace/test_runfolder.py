@@ -134,3 +134,17 @@ def test_the_offset_between_the_clocks_is_right() -> None:
     mapped = time.monotonic_ns() + offset
     after = time.time_ns()
     assert before - 1_000_000 <= mapped <= after + 1_000_000
+
+
+def test_a_record_that_cannot_be_written_leaves_the_one_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_run_record(tmp_path, RECORD)
+
+    def full(path: Path, data: bytes) -> int:
+        path.open("wb").close()
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(OSError, match="No space"):
+        write_run_record(tmp_path, msgspec.structs.replace(RECORD, status="complete"))
+    assert read_run_record(tmp_path).status == "running"
+    assert [path.name for path in tmp_path.iterdir()] == ["run.json"]

@@ -7,6 +7,7 @@ its console library took 0.5 s of it on the reference machine (ARCHITECTURE.md, 
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -51,4 +52,14 @@ def enter(arguments: Sequence[str] | None = None) -> int:
         # The reader of a pipe (head, less) left: no fault of anybody's. Keep Python from complaining at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return int(ExitCode.GOOD)
+    except OSError as error:
+        if error.errno is None:
+            raise
+        # A full disk in the middle of a run, a file that may not be written: the machine's words say it best.
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+        mend = "Make room; what the run had written can be read with `relaymark report`." if full else ""
+        where = "" if error.filename is None else str(error.filename)
+        told = RelaymarkError(f"{os.strerror(error.errno)}.", where=where, mend=mend)
+        print(f"relaymark: {told}", file=sys.stderr)  # noqa: T201 - as above
+        return int(ExitCode.INVALID_MEASUREMENT if full else ExitCode.USAGE)
     return code

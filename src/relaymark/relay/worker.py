@@ -60,6 +60,8 @@ class Worker:
                 await self._run_stage(int(order[1]), int(order[2]), beat)
         finally:
             beat.cancel()
+            if self._stage is not None:
+                self._end_now(self._stage)  # or its loops would send again on a client that is closed
             self._context.client.close()
             self._heartbeat()
             self._context.journal.close()
@@ -72,7 +74,9 @@ class Worker:
         # A heartbeat that fails (disk full) must end the stage too: nothing it measures could be kept.
         await asyncio.wait({running, beat}, return_when=asyncio.FIRST_COMPLETED)
         if beat.done():
-            running.cancel()
+            self._end_now(self._stage)
+            await asyncio.wait({running})
+            running.exception()  # the same disk
             await beat
         await running
         self._due_before += self._stage.due
@@ -80,6 +84,10 @@ class Worker:
         self._heartbeat()
         self._context.journal.flush()
         _say(f"done {index}")
+
+    def _end_now(self, stage: StageRun) -> None:
+        stage.stop()
+        self._context.cancel()
 
     def _on_control(self) -> None:
         received = os.read(0, 4096)
@@ -95,8 +103,7 @@ class Worker:
             if words[0] == "stop" and self._stage is not None:
                 self._stage.stop()
             elif words[0] == "cancel" and self._stage is not None:
-                self._stage.stop()
-                self._context.cancel()
+                self._end_now(self._stage)
             elif words[0] in ("stage", "quit"):
                 self._orders.put_nowait(words)
 

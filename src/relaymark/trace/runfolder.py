@@ -90,11 +90,19 @@ def create_run_folder(parent: Path, name: str) -> Path:
 
 
 def write_run_record(folder: Path, record: RunRecord) -> None:
-    """Writes ``run.json`` by an atomic rename, so that a reader never meets half a file."""
+    """Writes ``run.json`` by an atomic rename, so that a reader never meets half a file.
+
+    Raises:
+        OSError: It cannot be written; the record that was there stays.
+    """
     text = msgspec.json.format(msgspec.json.encode(record), indent=1)
     fresh = folder / f".{RUN_FILE}.{os.getpid()}"
-    fresh.write_bytes(text)
-    fresh.replace(folder / RUN_FILE)
+    try:
+        fresh.write_bytes(text)
+        fresh.replace(folder / RUN_FILE)
+    except OSError:
+        fresh.unlink(missing_ok=True)
+        raise
 
 
 def read_run_record(folder: Path) -> RunRecord:
