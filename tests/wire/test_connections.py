@@ -256,11 +256,6 @@ def test_an_answer_before_the_upload_ended_is_the_answer(then: str) -> None:
     assert all(captured.end is TransferEnd.COMPLETE for captured in captures)
 
 
-def silent_listener() -> socket.socket:
-    """A listener whose queue is full, so that a SYN gets no answer."""
-    return socket.create_server(("127.0.0.1", 0), backlog=0)
-
-
 def test_each_timeout_is_an_end_of_its_own() -> None:
     def handler(peer: Peer) -> None:
         request = peer.request()
@@ -302,7 +297,7 @@ def test_each_timeout_is_an_end_of_its_own() -> None:
 
 
 def test_a_connect_timeout_is_its_own_end() -> None:
-    with silent_listener() as listener:
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as listener:
         address = listener.getsockname()
         fillers: list[socket.socket] = []
         for _ in range(4):  # fill the queue; further SYNs are dropped
