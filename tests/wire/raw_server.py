@@ -17,6 +17,7 @@ import uvloop
 
 from relaymark.trace import Capture
 from relaymark.wire import Client, Limits, Target, Timeouts, parse_url, resolve
+from relaymark.wire.loop import HotLoop
 
 T = TypeVar("T")
 Handler = Callable[["Peer"], None]
@@ -179,13 +180,13 @@ async def post(client: Client, body: bytes = b"{}") -> Capture:
     return sending.result()
 
 
-def run(work: Callable[[], Awaitable[T]], *, loop: str = "uvloop") -> T:
+def run(work: Callable[[], Awaitable[T]], *, loop: str = "hot") -> T:
     """Run ``work`` in a fresh event loop, for at most 20 s."""
 
     async def bounded() -> T:
         return await asyncio.wait_for(work(), 20)
 
-    factory = uvloop.new_event_loop if loop == "uvloop" else asyncio.new_event_loop
+    factory = {"hot": HotLoop, "uvloop": uvloop.new_event_loop, "asyncio": asyncio.new_event_loop}[loop]
     with asyncio.Runner(loop_factory=factory) as runner:
         return runner.run(bounded())
 
@@ -194,7 +195,7 @@ def meet(
     url: str,
     *,
     times: int = 1,
-    loop: str = "uvloop",
+    loop: str = "hot",
     body: bytes = b"{}",
     timeouts: Timeouts | None = None,
     limits: Limits | None = None,

@@ -35,7 +35,7 @@ print(json.dumps(run(work, loop=sys.argv[3])))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="counts descriptors through /proc")
-@pytest.mark.parametrize("loop", ["uvloop", "asyncio"])
+@pytest.mark.parametrize("loop", ["hot", "uvloop", "asyncio"])
 def test_no_descriptor_left_is_a_client_error_and_counted_as_backpressure(loop: str) -> None:
     with RawServer(answers(with_length(b"x"))) as server:
         child = subprocess.run(

@@ -15,7 +15,7 @@ from relaymark.errors import ConfigError
 from relaymark.relay.decode import leg_from_capture
 from relaymark.relay.plan import request_head
 from relaymark.trace import Capture, Outcome
-from relaymark.wire import Client, Limits, Timeouts, parse_url, resolve
+from relaymark.wire import Client, Limits, Timeouts, new_loop, parse_url, resolve
 
 TOKENS = 12
 _PATIENCE_NS = 700_000_000
@@ -61,7 +61,8 @@ def own_cases(only: frozenset[str] = frozenset()) -> list[Case]:
                     cases.append(Case(name, about, str(outcome), str(seen[0]), seen[0] is outcome))
             return cases
 
-        return asyncio.run(go())
+        with asyncio.Runner(loop_factory=new_loop) as runner:
+            return runner.run(go())
 
 
 async def _meet(fault: Fault, url: str) -> Case:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import platform
-import sys
 from pathlib import Path
+
+from relaymark.wire import loop_name
 
 
 def environment() -> dict[str, str]:
@@ -24,7 +25,7 @@ def environment() -> dict[str, str]:
         facts["memory"] = memory
     facts["system"] = f"{platform.system()} {platform.release()} {platform.machine()}"
     facts["python"] = platform.python_version()
-    facts["event loop"] = _loop()
+    facts["event loop"] = loop_name()
     descriptors = descriptor_limit()
     if descriptors is not None:
         facts["open files"] = f"{descriptors:,}"
@@ -74,14 +75,6 @@ def _memory() -> str:
         size = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         return f"{size / (1 << 30):.1f} GiB"
     return ""
-
-
-def _loop() -> str:
-    if sys.platform == "win32":
-        return "asyncio"
-    from importlib.metadata import version  # noqa: PLC0415 - 10 ms of imports that only a run needs
-
-    return f"uvloop {version('uvloop')}"
 
 
 def _first_line(path: str) -> str | None:

@@ -9,7 +9,7 @@ from relaymark.dialects import ParsedResponse, parse_response
 from relaymark.relay.plan import request_head
 from relaymark.relay.redaction import Redactor
 from relaymark.trace import Capture, TransferEnd
-from relaymark.wire import Client, Limits, Target, Timeouts
+from relaymark.wire import Client, Limits, Target, Timeouts, new_loop
 
 _CONNECTION_ENDS = (TransferEnd.REFUSED, TransferEnd.TIMEOUT_CONNECT, TransferEnd.CLIENT_ERROR)
 
@@ -65,7 +65,8 @@ def ask(
         client.close()
         return sending.result()
 
-    sealed = asyncio.run(go())
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        sealed = runner.run(go())
     if redactor is not None:
         redactor.capture(sealed)
     sizes = memoryview(sealed.sizes).cast("I")

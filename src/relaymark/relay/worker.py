@@ -25,6 +25,7 @@ from relaymark.relay.plan import read_part, read_plan
 from relaymark.relay.presence import Presence
 from relaymark.relay.stage import StageRun
 from relaymark.trace import Heartbeat, wall_offset_ns
+from relaymark.wire import new_loop
 
 _TICK_SECONDS = 0.05
 _TICKS_PER_BEAT = 5
@@ -173,12 +174,8 @@ def main() -> int:
     gc.freeze()
     gc.set_threshold(200_000, 20, 20)
     try:
-        if sys.platform == "win32":
-            asyncio.run(_main(folder, index))
-        else:
-            import uvloop  # noqa: PLC0415 - absent on Windows
-
-            uvloop.run(_main(folder, index))
+        with asyncio.Runner(loop_factory=new_loop) as runner:
+            runner.run(_main(folder, index))
     except RelaymarkError as error:
         _say("error " + str(error).replace("\n", " "))
         return int(error.exit_code)

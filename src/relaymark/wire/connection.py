@@ -6,7 +6,6 @@ No JSON, no SSE, no logging here; decoding happens after the response, elsewhere
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import os
 import socket
@@ -52,7 +51,6 @@ class Connection:
 
     __slots__ = (
         "_exchange",
-        "_loop",
         "_owner",
         "_poller",
         "_recv",
@@ -65,8 +63,7 @@ class Connection:
         "used",
     )
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, poller: Poller, owner: Owner, target: Target) -> None:
-        self._loop = loop
+    def __init__(self, poller: Poller, owner: Owner, target: Target) -> None:
         self._poller = poller
         self._owner = owner
         self._target = target
@@ -100,13 +97,13 @@ class Connection:
         if code == 0:
             self._connected()
         elif code in (errno.EINPROGRESS, errno.EINTR):
-            self._loop.add_writer(self.fd, self._connect_done)
+            self._poller.add_writer(self.fd, self._connect_done)
         else:
             self._refused(code)
 
     def _connect_done(self) -> None:
         sock = self._live_socket()
-        self._loop.remove_writer(self.fd)
+        self._poller.remove_writer(self.fd)
         code = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
         if code:
             self._refused(code)
@@ -115,11 +112,11 @@ class Connection:
 
     def _connected(self) -> None:
         if self._target.tls is None:
-            self._poller.add(self.fd, self._on_readable)
+            self._poller.add_reader(self.fd, self._on_readable)
             self._begin()
             return
         self._tls = TlsSession(self._target.tls, self._target.host)
-        self._poller.add(self.fd, self._on_readable_tls)
+        self._poller.add_reader(self.fd, self._on_readable_tls)
         self._handshake(b"")
 
     def _handshake(self, received: bytes) -> None:
@@ -187,14 +184,14 @@ class Connection:
             return
         if outgoing:
             exchange.unsent = memoryview(outgoing)
-            self._loop.add_writer(self.fd, self._on_writable)
+            self._poller.add_writer(self.fd, self._on_writable)
         else:
             exchange.sent = sent
 
     def _on_writable(self) -> None:
         exchange = self._exchange
         if exchange is None or exchange.unsent is None:
-            self._loop.remove_writer(self.fd)
+            self._poller.remove_writer(self.fd)
             return
         sent = _now()
         try:
@@ -208,7 +205,7 @@ class Connection:
             exchange.unsent = None
             # A long prompt's upload is not the server's prefill: `sent` is when its last byte went (vllm#39963).
             exchange.sent = sent
-            self._loop.remove_writer(self.fd)
+            self._poller.remove_writer(self.fd)
 
     def _flush(self, records: bytes) -> None:
         """Sends the few bytes TLS itself wants to say; a full socket buffer at that point is a lost connection."""
@@ -328,7 +325,6 @@ class Connection:
         self.reusable = False
         if sock is not None:
             self._poller.remove(self.fd)
-            self._loop.remove_writer(self.fd)
             sock.close()
 
     def _live_socket(self) -> socket.socket:
