@@ -17,8 +17,8 @@ from relaymark.trace import Capture, Outcome, TransferEnd
 _LONGEST_WAIT_NS = 24 * 3600 * 1_000_000_000
 
 
-async def send_leg(context: Context, capture: Capture, body: bytes | memoryview) -> Capture:
-    """Sends one leg, again as the plan's policy says, journals every attempt and returns the last.
+async def send_leg(context: Context, capture: Capture, body: bytes | memoryview) -> None:
+    """Sends one leg, again as the plan's policy says, and journals every attempt.
 
     All attempts share the leg's id; ``attempt`` counts from 1, ``final`` marks the last, ``first_sent`` is when the
     first one went, so that the last attempt's latency and the whole leg's can both be told.
@@ -28,7 +28,10 @@ async def send_leg(context: Context, capture: Capture, body: bytes | memoryview)
     """
     head = b"%s%d\r\n\r\n" % (context.head, len(body))
     policy = context.plan.retries
-    blank = msgspec.structs.replace(capture) if policy.attempts > 1 else capture
+    if policy.attempts == 1:
+        context.keep_soon(await context.client.exchange(capture, head, body))
+        return
+    blank = msgspec.structs.replace(capture)
     while True:
         done = await context.client.send(capture, head, body)
         done.first_sent = done.first_sent or done.sent
@@ -49,7 +52,6 @@ async def send_leg(context: Context, capture: Capture, body: bytes | memoryview)
             done = capture
             break
     context.keep(done)
-    return done
 
 
 def worth_another(decoded: Decoded, policy: Retries) -> bool:

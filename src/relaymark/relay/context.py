@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections import deque
 from pathlib import Path
 
 from relaymark.bench.secrets import request_headers
@@ -12,7 +13,10 @@ from relaymark.relay.pack import RequestPack
 from relaymark.relay.plan import Plan, request_head
 from relaymark.relay.redaction import Redactor
 from relaymark.trace import Capture, JournalWriter
-from relaymark.wire import Client, parse_url, resolve
+from relaymark.wire import Client, Exchange, parse_url, resolve
+
+_KEPT_AT_ONCE = 4
+_BACKLOG = 512
 
 
 class Context:
@@ -34,6 +38,9 @@ class Context:
         self.journal = JournalWriter(folder, records.worker_stem(worker))
         self._legs = worker << 40
         self._cancel = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        self._unkept: deque[Exchange] = deque()
+        self.failure: OSError | None = None  # the journal could not be written
 
     def next_leg_id(self) -> int:
         """A leg id no other worker gives out."""
@@ -61,6 +68,30 @@ class Context:
         except TimeoutError:
             return True
         return False
+
+    def keep_soon(self, exchange: Exchange) -> None:
+        """Has an attempt packed and journaled when the loop has time: what is to be sent comes first."""
+        self._unkept.append(exchange)
+        if len(self._unkept) == 1:
+            self._loop.call_soon(self._keep_some)
+
+    def _keep_some(self) -> None:
+        waiting = len(self._unkept)
+        self.keep_all(_KEPT_AT_ONCE if waiting < _BACKLOG else _KEPT_AT_ONCE * 8)
+        if self._unkept:
+            self._loop.call_soon(self._keep_some)
+
+    def keep_all(self, most: int | None = None) -> None:
+        """Journals what ``keep_soon`` has put off; at the end of a stage all of it.
+
+        A journal that cannot be written is noted in ``failure``, which ends the run: this is called by the loop.
+        """
+        try:
+            for _ in range(len(self._unkept) if most is None else min(most, len(self._unkept))):
+                self.keep(self._unkept.popleft().seal())
+        except OSError as error:
+            self._unkept.clear()
+            self.failure = self.failure or error
 
     def keep(self, capture: Capture) -> None:
         """Appends an attempt to the journal.

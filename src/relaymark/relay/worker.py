@@ -64,6 +64,7 @@ class Worker:
             if self._stage is not None:
                 self._end_now(self._stage)  # or its loops would send again on a client that is closed
             self._context.client.close()
+            self._context.keep_all()
             self._heartbeat()
             self._context.journal.close()
 
@@ -80,11 +81,17 @@ class Worker:
             running.exception()  # the same disk
             await beat
         await running
+        self._context.keep_all()
+        self._check_journal()
         self._due_before += self._stage.due
         self._stage = None
         self._heartbeat()
         self._context.journal.flush()
         _say(f"done {index}")
+
+    def _check_journal(self) -> None:
+        if self._context.failure is not None:
+            raise self._context.failure
 
     def _end_now(self, stage: StageRun) -> None:
         stage.stop()
@@ -95,6 +102,7 @@ class Worker:
         if not received:
             # The coordinator died: what is journaled stays, nobody is left to tell.
             self._context.client.close()
+            self._context.keep_all()
             with contextlib.suppress(OSError):
                 self._context.journal.close()
             os._exit(1)
@@ -121,6 +129,7 @@ class Worker:
                 self._context.client.sweep()
                 self._heartbeat()
             self._context.journal.flush()
+            self._check_journal()
 
     def _heartbeat(self) -> None:
         client = self._context.client

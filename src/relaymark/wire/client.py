@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import deque
 from dataclasses import dataclass
 
 from relaymark.dialects.http1 import ResponseFramer
@@ -70,7 +71,7 @@ class Client:
         self._keep_alive = keep_alive
         self._idle: list[Connection] = []
         self._flying: dict[Exchange, None] = {}
-        self._over: list[tuple[asyncio.Future[Capture], Capture]] = []
+        self._over: deque[Exchange] = deque()
         self._wall_offset = wall_offset_ns()
         self.counters = Counters()
 
@@ -82,14 +83,20 @@ class Client:
     @property
     def reads_in_flight(self) -> int:
         """Socket reads of the exchanges in flight, for live progress."""
-        return sum(len(exchange.user) for exchange in self._flying)
+        return sum(exchange.count for exchange in self._flying)
 
     def set_wall_offset(self, offset: int) -> None:
         """Takes a fresh CLOCK_REALTIME − CLOCK_MONOTONIC in ns, for the kernel stamps of what ends from now on."""
         self._wall_offset = offset
 
     async def send(self, capture: Capture, head: bytes, body: bytes | memoryview) -> Capture:
-        """Sends one request and returns its capture when the response is over; never raises for what a peer did.
+        """Sends one request and returns its capture when the response is over; see :meth:`exchange`."""
+        return (await self.exchange(capture, head, body)).seal()
+
+    async def exchange(self, capture: Capture, head: bytes, body: bytes | memoryview) -> Exchange:
+        """Sends one request; returns when the response is over, its capture not packed yet (``seal``).
+
+        Never raises for what a peer did.
 
         Args:
             capture: Identity filled in; stamps, end and bytes are written here.
@@ -104,7 +111,8 @@ class Client:
             self._idle.pop().send(exchange)
         else:
             Connection(self._poller, self, self._target).open(exchange, self._target.addresses[0])
-        return await exchange.future
+        await exchange.future
+        return exchange
 
     # -- what connections tell ----------------------------------------------------------------------------------
 
@@ -152,26 +160,27 @@ class Client:
         counters.ended += 1
         if end is not TransferEnd.COMPLETE:
             counters.failed += 1
-        complete = end is TransferEnd.COMPLETE and exchange.user
-        capture = exchange.seal(end, error, exchange.user[-1] if complete else _now(), self._wall_offset)
-        counters.reads += len(exchange.user)
-        counters.bytes_in += len(capture.raw)
-        self._over.append((exchange.future, capture))
+        counters.reads += exchange.count
+        counters.bytes_in += exchange.size
+        complete = end is TransferEnd.COMPLETE and exchange.reads
+        exchange.over(end, error, exchange.last_read if complete else _now(), self._wall_offset)
+        self._over.append(exchange)
         if len(self._over) == 1:
             self._poller.attention = True
             self._loop.call_soon(self._hand_over)
 
     def _hand_over(self) -> None:
-        """Wakes a few of those whose responses are over, and the rest next time round.
+        """Wakes a few of those who wait for a response that is over, and the rest next time round.
 
-        When 1,000 streams end together, what follows each (its journal entry, the next send) takes longer than the gap
-        between tokens. In one go, the first tokens of the new streams would sit unread until their second had come.
+        When 1,000 streams end together, their next sends take longer in sum than the gap between tokens. In one go, the
+        first tokens of the new streams would sit unread until their second had come.
         """
-        for future, capture in self._over[:_WOKEN_AT_ONCE]:
-            if not future.done():
-                future.set_result(capture)
-        del self._over[:_WOKEN_AT_ONCE]
-        if self._over:
+        over = self._over
+        for _ in range(min(len(over), _WOKEN_AT_ONCE)):
+            exchange = over.popleft()
+            if not exchange.future.done():
+                exchange.future.set_result(None)  # not the exchange: that would be a cycle, freed much later
+        if over:
             self._loop.call_soon(self._hand_over)
 
     # -- ending from our side -----------------------------------------------------------------------------------
@@ -218,5 +227,5 @@ def _timed_out(exchange: Exchange, now: int, limits: Timeouts) -> TransferEnd | 
     if exchange.silent:
         late = limits.first_byte is not None and now - exchange.connected > limits.first_byte
         return TransferEnd.TIMEOUT_FIRST_BYTE if late else None
-    late = limits.idle is not None and now - exchange.user[-1] > limits.idle
+    late = limits.idle is not None and now - exchange.last_read > limits.idle
     return TransferEnd.TIMEOUT_IDLE if late else None

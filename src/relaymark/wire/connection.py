@@ -229,14 +229,15 @@ class Connection:
         if exchange is None or not size:
             self._unexpected(size)
             return
-        exchange.user.append(_now())
-        exchange.kernel.append(ancillary[0][2] if ancillary else _NO_STAMP)
-        exchange.since.append(self._poller.since)
+        put = exchange.put
+        put(_now())
+        put(ancillary[0][2] if ancillary else _NO_STAMP)
+        put(self._poller.since)
         data = bytes(_VIEW[:size])
-        exchange.data.append(data)
+        put(data)
         if code := exchange.feed(data):
             self._framed(exchange, code)
-        elif len(exchange.data) == 1:
+        elif len(exchange.reads) == 4:
             self._poller.flowing(self.fd)
 
     def _on_readable_tls(self) -> None:
@@ -266,14 +267,15 @@ class Connection:
         self._flush(tls.pending())
         exchange = self._exchange
         if data and exchange is not None:
-            exchange.user.append(now)
-            exchange.kernel.append(ancillary[0][2] if ancillary else _NO_STAMP)
-            exchange.since.append(self._poller.since)
-            exchange.data.append(data)
+            put = exchange.put
+            put(now)
+            put(ancillary[0][2] if ancillary else _NO_STAMP)
+            put(self._poller.since)
+            put(data)
             if code := exchange.feed(data):
                 self._framed(exchange, code)
                 return
-            if len(exchange.data) == 1:
+            if len(exchange.reads) == 4:
                 self._poller.flowing(self.fd)
         if tls.closed:
             self._unexpected(0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from array import array
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from relaymark.dialects.http1 import ResponseFramer
 from relaymark.trace import Capture, TransferEnd
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class Exchange:
-    """State of one attempt. Per read it grows a user stamp, a kernel stamp, a size and the bytes; nothing is decoded.
+    """State of one attempt. ``put`` takes four things per read: user stamp, kernel stamp, ``since``, the bytes.
 
-    They go into plain lists, which cost a third of arrays and bytearrays to append to (1.2 µs instead of 2.9 µs
-    a read with all that ``Connection`` does), and packing 128 of them at the end costs 25 µs once.
+    They all go into one list. With 1,000 streams every read finds its own stream's memory cold, so what counts is the
+    number of objects touched, and one list is one; it is taken apart when the exchange is sealed.
     """
 
     __slots__ = (
@@ -26,18 +26,16 @@ class Exchange:
         "capture",
         "connected",
         "connection",
-        "data",
         "feed",
         "framer",
         "future",
         "head",
-        "kernel",
         "kernel_stamped",
+        "put",
+        "reads",
         "sent",
-        "since",
         "started",
         "unsent",
-        "user",
     )
 
     def __init__(
@@ -48,39 +46,58 @@ class Exchange:
         self.body = body
         self.framer = framer
         self.feed = framer.feed
-        self.future: asyncio.Future[Capture] = asyncio.get_running_loop().create_future()
+        self.future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.started = started
         self.connected = 0
         self.sent = 0
         self.address = 0  # index into the target's addresses being tried
         self.connection: Connection | None = None
         self.unsent: memoryview | None = None
-        self.user: list[int] = []
-        self.kernel: list[bytes] = []
-        self.since: list[int] = []
-        self.data: list[bytes] = []
+        self.reads: list[Any] = []
+        self.put = self.reads.append
         self.kernel_stamped = False
 
     @property
     def silent(self) -> bool:
         """True while no byte of the response has arrived."""
-        return not self.data
+        return not self.reads
 
-    def seal(self, end: TransferEnd, error: str, ended: int, wall_offset: int) -> Capture:
-        """Packs what was gathered into the capture. Called once, when the exchange is over."""
+    @property
+    def count(self) -> int:
+        """Number of reads so far."""
+        return len(self.reads) // 4
+
+    @property
+    def last_read(self) -> int:
+        """User stamp of the last read; there must have been one."""
+        return self.reads[-4]
+
+    @property
+    def size(self) -> int:
+        """Bytes read so far."""
+        return sum(map(len, self.reads[3::4]))
+
+    def over(self, end: TransferEnd, error: str, ended: int, wall_offset: int) -> None:
+        """Notes how and when it ended; nothing is packed yet."""
+        capture = self.capture
+        capture.end = end
+        capture.error = error
+        capture.ended = ended
+        capture.wall_offset_ns = wall_offset
+
+    def seal(self) -> Capture:
+        """Packs what was gathered into the capture; call it once, after the exchange is over."""
         capture = self.capture
         capture.started = self.started
         capture.connected = self.connected or None
         capture.sent = self.sent or None
-        capture.ended = ended
-        capture.end = end
-        capture.error = error
         capture.bytes_out = (len(self.head) + len(self.body)) if self.sent else 0
-        capture.wall_offset_ns = wall_offset
-        capture.user_ns = array("q", self.user).tobytes()
+        reads = self.reads
+        capture.user_ns = array("q", reads[0::4]).tobytes()
         if self.kernel_stamped:
-            capture.kernel_ts = b"".join(self.kernel)
-        capture.since_ns = array("q", self.since).tobytes()
-        capture.sizes = array("I", map(len, self.data)).tobytes()
-        capture.raw = self.data[0] if len(self.data) == 1 else b"".join(self.data)
+            capture.kernel_ts = b"".join(reads[1::4])
+        capture.since_ns = array("q", reads[2::4]).tobytes()
+        data: list[bytes] = reads[3::4]
+        capture.sizes = array("I", map(len, data)).tobytes()
+        capture.raw = data[0] if len(data) == 1 else b"".join(data)
         return capture

@@ -28,6 +28,7 @@ _now = time.monotonic_ns
 _IN: int = getattr(select, "EPOLLIN", 1)
 _OUT: int = getattr(select, "EPOLLOUT", 4)
 _MOST = 1024
+_ORDERLESS = 32  # so few take well under a millisecond, in whatever order
 # A poll that took longer than this has waited. (Being preempted for as long looks the same from here; the kernel
 # stamps of reads that hold one event show that.)
 _SLEPT_NS = 30_000
@@ -126,18 +127,11 @@ class HotSelector(selectors.BaseSelector):
 
     def _serve(self, ready: list[tuple[int, int]]) -> list[tuple[selectors.SelectorKey, int]]:
         """Serves the hot ones, first bytes first; returns the others as asyncio wants them."""
-        waiting, readers = self._waiting, self._readers
-        later: list[tuple[int, int]] = []
-        if waiting:
-            for fd, event in ready:
-                if event == _IN and fd in waiting:
-                    readers[fd]()
-                else:
-                    later.append((fd, event))
-        else:
-            later = ready
+        readers = self._readers
+        if len(ready) > _ORDERLESS:
+            ready = self._serve_first_bytes(ready)
         cold: list[tuple[selectors.SelectorKey, int]] = []
-        for fd, event in later:
+        for fd, event in ready:
             # Looked up at each: a callback of this batch may have closed another's socket.
             reader = readers.get(fd)
             if event == _IN and reader is not None:
@@ -147,6 +141,16 @@ class HotSelector(selectors.BaseSelector):
             else:
                 self._collect(cold, fd, event)
         return cold
+
+    def _serve_first_bytes(self, ready: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        waiting, readers = self._waiting, self._readers
+        later: list[tuple[int, int]] = []
+        for fd, event in ready:
+            if event == _IN and fd in waiting:
+                readers[fd]()
+            else:
+                later.append((fd, event))
+        return later
 
     def _serve_rare(self, fd: int, event: int) -> None:
         """Writability, errors and hang-ups: the callbacks find out by their system calls.
