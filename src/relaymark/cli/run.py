@@ -21,6 +21,8 @@ Runs one benchmark.
 
 TARGET is `chat` (everything from options), a YAML file, or a preset's name."""
 
+_PROMPTS = "synthetic:isl=200±50"
+_MAX_TOKENS = 128
 _LOADS = (
     "single | concurrency:8 | poisson:4/s | constant:4/s | gamma:4/s,burstiness=0.5 | offline | "
     "ramp:1..16/s | step:1,2,4/s@10s"
@@ -42,8 +44,10 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None: 
     parser.add_argument("--load", metavar="LOAD", help=_LOADS)
     parser.add_argument("--duration", metavar="TIME", help="how long each load is held, e.g. 60s")
     parser.add_argument("--requests", metavar="N", help="how many requests to send")
-    parser.add_argument("--prompts", metavar="SOURCE", help="FILE.jsonl or synthetic:isl=512±64,osl=128")
-    parser.add_argument("--max-tokens", metavar="N", help="most tokens of an answer")
+    parser.add_argument(
+        "--prompts", metavar="SOURCE", help=f"FILE.jsonl or synthetic:isl=512±64,osl=128 (chat: {_PROMPTS})"
+    )
+    parser.add_argument("--max-tokens", metavar="N", help=f"most tokens of an answer (chat: {_MAX_TOKENS})")
     parser.add_argument("--slo", metavar="BOUND", action="append", help="e.g. ttft_p99=500ms; may be repeated")
     parser.add_argument("--no-stream", action="store_true", help="ask for answers in one piece")
     parser.add_argument("--seed", metavar="N", help="of arrivals and generated prompts")
@@ -85,6 +89,10 @@ def resolve_benchmark(options: argparse.Namespace) -> tuple[Benchmark, Path]:
         if not options.url:
             raise ConfigError("No endpoint was named.", where="relaymark run chat", mend="Name one with --url.")
         laid.setdefault("load", "single")
+        # Distinct prompts, so that a prefix cache is not flattered by default.
+        laid.setdefault("prompts", _PROMPTS)
+        if options.dialect != "openai-embeddings" and options.prompts is None:
+            laid.setdefault("sampling.max_tokens", _MAX_TOKENS)
         laid.setdefault("name", "chat")
         return build_benchmark(laid, options.set), here
     if target in list_presets():

@@ -23,6 +23,28 @@ def failures(run: Evidence, it: StageEvidence) -> Reason | None:
     return _reason(it, "failures", text, share)
 
 
+def retries(run: Evidence, it: StageEvidence) -> Reason | None:
+    """Some requests were tried again; what the server was asked is more than what was measured."""
+    stage = it.stage
+    if not stage.retried:
+        return None
+    share = stage.retried / stage.requests
+    text = (
+        f"{stage.retried:,} of {stage.requests:,} requests ({percent(share)}) were retried, {stage.retries:,} attempts "
+        "more than requests: the server saw more load than was offered, and latency is that of the last attempt."
+    )
+    return _reason(it, "retries", text, share)
+
+
+def reconnects(run: Evidence, it: StageEvidence) -> Reason | None:
+    """Kept-alive connections had died before they were used again."""
+    count = it.stage.reconnects
+    if not count:
+        return None
+    text = f"{count:,} requests met a kept-alive connection that the server had just closed; sent again on a fresh one."
+    return _reason(it, "reconnects", text, float(count))
+
+
 def client_added_near(run: Evidence, it: StageEvidence) -> Reason | None:
     """The client's part is more than half of what is allowed; for sampled loop lateness, its worst moments are."""
     if it.distorted is None:
@@ -121,7 +143,7 @@ def no_heartbeats(run: Evidence) -> Reason | None:
 
 _RUN: tuple[Callable[[Evidence], Reason | None], ...] = (in_flight, no_heartbeats)
 _STAGE: tuple[Callable[[Evidence, StageEvidence], Reason | None], ...] = (
-    *(failures, client_added_near, one_piece, average_weights, no_token_counts),
+    *(failures, retries, reconnects, client_added_near, one_piece, average_weights, no_token_counts),
     *(no_kernel_stamps, few_requests, repeated_prompts),
 )
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import selectors
 import signal
 import subprocess
@@ -27,6 +28,7 @@ _READY_SECONDS = 60.0
 _HEAD_START_NS = 30_000_000
 _POLL_SECONDS = 0.1
 _LAST_WORDS_SECONDS = 10.0
+_FEW_REQUESTS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +102,13 @@ class Worker:
     def end(self) -> int:
         """Waits for the worker's orderly end (or kills it), then stops the decoder; returns the worker's status."""
         self.tell("quit")
+        deadline = time.monotonic() + _LAST_WORDS_SECONDS
+        while self.alive and self.process.stdout is not None and time.monotonic() < deadline:
+            # Its output ends with it: waiting for that wakes at once, where wait(timeout) polls.
+            if select.select([self.process.stdout], [], [], _POLL_SECONDS)[0]:
+                self.hear()
         try:
-            status = self.process.wait(_LAST_WORDS_SECONDS)
+            status = self.process.wait(max(0.1, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
             self.process.kill()
             status = self.process.wait()
@@ -189,7 +196,8 @@ class Coordinator:
         write_run_record(self._folder, self._record)
         for worker in self._workers:
             worker.tell(f"stage {stage.index} {start}")
-            worker.start_decoder()
+            if self._worth_decoding_beside:
+                worker.start_decoder()
         before = {word: live.total(self._blocks, word) for word in (live.SENT, live.ENDED, live.FAILED, live.TOKENS)}
         last = (time.monotonic(), 0, 0)
         rates = (0.0, 0.0)
@@ -204,6 +212,12 @@ class Coordinator:
                     rates = ((reads - last[1]) / (now - last[0]), (tokens - last[2]) / (now - last[0]))
                     last = (now, reads, tokens)
                 self._on_progress(self._progress(record, before, rates))
+
+    @property
+    def _worth_decoding_beside(self) -> bool:
+        """Whether to start decoders: for a few requests they would cost more than decoding them at the end."""
+        planned = [stage.planned for stage in self._record.stages]
+        return any(count is None for count in planned) or sum(filter(None, planned)) > _FEW_REQUESTS
 
     def _progress(self, stage: StageRecord, before: dict[int, int], rates: tuple[float, float]) -> Progress:
         def since(word: int) -> int:

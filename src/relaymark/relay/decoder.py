@@ -12,7 +12,6 @@ import select
 import signal
 from bisect import insort
 from collections.abc import Iterator
-from hashlib import sha256
 from pathlib import Path
 
 from relaymark.relay import live, records
@@ -39,7 +38,6 @@ class Decoder:
         self._sink.append(records.RESUME, b"")
         self._redactor = Redactor.of(plan, os.environ)
         self._pack = RequestPack(folder)
-        self._refs: dict[int, str] = {}
         self._live = LiveBlock(folder, plan.workers + worker)
         self._ttfts: list[int] = []
         self.stopped = False
@@ -86,11 +84,7 @@ class Decoder:
     def _request_ref(self, index: int) -> str | None:
         if index < 0:
             return None
-        at = index % len(self._pack)
-        ref = self._refs.get(at)
-        if ref is None:
-            ref = self._refs[at] = sha256(self._pack[at]).hexdigest()[:32]
-        return ref
+        return self._pack.ref(index)
 
     def _show(self, leg: Leg) -> None:
         block = self._live

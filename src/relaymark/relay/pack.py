@@ -1,12 +1,13 @@
 """The request pack: every request body of a run, serialised before the first one is sent.
 
-``requests.pack`` holds the bodies one after the other, ``requests.idx`` their int64 offsets (n + 1 of them). Workers
-map both, so that bodies cost no memory of theirs and no time at a send.
+``requests.pack`` holds the bodies one after the other, ``requests.idx`` their int64 offsets (n + 1 of them) and
+``requests.ref`` 16 bytes of each body's SHA-256. A body is read when it is sent, from the page cache: mapping the file
+instead would count every body ever sent as memory of the worker's.
 """
 
 from __future__ import annotations
 
-import mmap
+import os
 from array import array
 from collections.abc import Iterable
 from hashlib import sha256
@@ -15,15 +16,18 @@ from pathlib import Path
 from relaymark.trace.runfolder import PACK_FILE
 
 INDEX_FILE = "requests.idx"
+REF_FILE = "requests.ref"
+_REF_BYTES = 16
 
 
 def write_pack(folder: Path, bodies: Iterable[bytes]) -> tuple[int, str]:
     """Writes the pack; returns the number of bodies and the SHA-256 of them all."""
     offsets = array("q", [0])
     digest = sha256()
-    with (folder / PACK_FILE).open("wb") as file:
+    with (folder / PACK_FILE).open("wb") as file, (folder / REF_FILE).open("wb") as refs:
         for body in bodies:
             file.write(body)
+            refs.write(sha256(body).digest()[:_REF_BYTES])
             digest.update(len(body).to_bytes(8, "little"))
             digest.update(body)
             offsets.append(offsets[-1] + len(body))
@@ -36,13 +40,24 @@ class RequestPack:
 
     def __init__(self, folder: Path) -> None:
         self._offsets = array("q", (folder / INDEX_FILE).read_bytes())
-        with (folder / PACK_FILE).open("rb") as file:
-            self._view = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
         self._count = len(self._offsets) - 1
+        self._bodies = os.open(folder / PACK_FILE, os.O_RDONLY | os.O_CLOEXEC)
+        self._refs = os.open(folder / REF_FILE, os.O_RDONLY | os.O_CLOEXEC)
+
+    def __del__(self) -> None:
+        for name in ("_bodies", "_refs"):  # either may be missing when the constructor failed
+            descriptor = getattr(self, name, -1)
+            if descriptor >= 0:
+                os.close(descriptor)
 
     def __len__(self) -> int:
         return self._count
 
-    def __getitem__(self, index: int) -> memoryview:
+    def __getitem__(self, index: int) -> bytes:
         at = index % self._count
-        return self._view[self._offsets[at] : self._offsets[at + 1]]
+        start = self._offsets[at]
+        return os.pread(self._bodies, self._offsets[at + 1] - start, start)
+
+    def ref(self, index: int) -> str:
+        """The name a body goes by in the trace: 32 hex digits of its SHA-256."""
+        return os.pread(self._refs, _REF_BYTES, index % self._count * _REF_BYTES).hex()
