@@ -16,12 +16,15 @@ SHARE = 0.05
 
 @dataclass(frozen=True)
 class StageEvidence:
-    """One stage. ``added_p99``: client-added latency of its own reads, ns; ``None`` where the kernel stamped none."""
+    """One stage. ``added_p99``: client-added latency of its own reads, ns; ``None`` where the kernel stamped none.
+    ``added_low``: the lower end of its 95 % interval, which keeps two slow moments in a short stage from deciding.
+    """
 
     stage: Stage
     info: StageInfo
     counts: Counts
     added_p99: float | None
+    added_low: float | None
     withheld: bool
 
     def p99(self, metric: str) -> float | None:

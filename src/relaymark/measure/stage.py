@@ -15,7 +15,7 @@ from relaymark.measure.distribution import distribution, failure_weight, wanted_
 from relaymark.measure.exact import ExactQuantiles
 from relaymark.measure.inputs import Slo, StageInfo
 from relaymark.measure.outcomes import Counts, single_or_mixed
-from relaymark.measure.percentiles import QUANTILES, Floats, Ints
+from relaymark.measure.percentiles import QUANTILES, Floats, Ints, interval_ranks
 from relaymark.measure.rates import Window, offered_rate, token_rate, window_of
 from relaymark.measure.series import PointPicker, SeriesSum
 from relaymark.measure.summary import Distribution, SloResult, Stage
@@ -42,6 +42,7 @@ class StageScan:
         self._slos = [slo for slo in slos if slo.metric in METRICS]
         self._all_slos = slos
         self._met = 0
+        self._added_low: int | None = None
         self._series = SeriesSum(self.window)
         self._points = PointPicker(self.window, self.counts)
 
@@ -60,7 +61,8 @@ class StageScan:
         self.window = window_of(self.info, self.counts)
         self._series = SeriesSum(self.window)
         self._points = PointPicker(self.window, self.counts)
-        self.added.want(self.added.rank(q) for q in QUANTILES)
+        self._added_low = interval_ranks(self.added.total, 0.99)[0]
+        self.added.want([*(self.added.rank(q) for q in QUANTILES), self._added_low or 0])
         for key, statistics in self.statistics.items():
             extra = [slo.q for slo in self._slos if slo.metric == key]
             statistics.want(wanted_ranks(METRICS[key], statistics, self._failures(key), extra))
@@ -73,6 +75,11 @@ class StageScan:
             self.statistics[key].collect(values, weights)
         self._series.add(piece, view.good, view.arrivals, view.winners)
         self._points.add(piece, view.good, metrics.ttft(piece), metrics.latency(piece))
+
+    @property
+    def added_low(self) -> float | None:
+        """Lower end of the 95 % interval of client-added p99."""
+        return self.added.at(self._added_low) if self._added_low else None
 
     @property
     def one_piece_share(self) -> float | None:

@@ -109,5 +109,6 @@ def _evidence(scan: StageScan, info: RunInfo) -> StageEvidence:
         info=scan.info,
         counts=scan.counts,
         added_p99=scan.added.at(scan.added.rank(0.99)),
+        added_low=scan.added_low,
         withheld=withheld,
     )

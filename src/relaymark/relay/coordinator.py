@@ -161,6 +161,9 @@ class Coordinator:
         handlers = {number: signal.signal(number, self._interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
             self._start()
+            with contextlib.suppress(OSError, AttributeError):
+                # From here on this process only watches. Where cores are few, a worker that wakes must not wait for it.
+                os.nice(10)
             for stage in self._plan.stages:
                 if self._interrupts or not any(worker.alive for worker in self._workers):
                     break
