@@ -53,6 +53,23 @@ def test_client_added(added: int, chunks: tuple[int, ...], reasons: list[str], w
         assert f"{added / 1e6:.2f} ms" in found["client_added"].text
 
 
+def test_a_p99_that_two_slow_reads_make_is_a_warning_and_twenty_are_a_reason() -> None:
+    quick, slow = [100_000] * 3, [100_000, 3_000_000, 100_000]
+
+    def of(count: int) -> list[Leg]:
+        return [
+            stream(n, at=100 * n, chunks=(50, 70, 90), end=100, read_added=slow if n < count else quick)
+            for n in range(100)
+        ]
+
+    found, told = judged(of(4))  # the p99 of 300 reads is one of these four; its interval reaches down to quick ones
+    assert list(found) == []
+    assert told["client_added_near"].measured == 3 * MS
+    found, told = judged(of(20))
+    assert found["client_added"].measured == 3 * MS
+    assert "client_added_near" not in told
+
+
 def test_client_added_is_held_against_latency_where_nothing_streams() -> None:
     found, _ = judged(legs_of(streamed=False, chunk_at=[], chunk_tokens=[], read_added=[4_900_000]))
     assert "client_added" not in found  # 5 % of 100 ms

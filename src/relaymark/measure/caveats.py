@@ -56,8 +56,8 @@ def client_added_near(run: Evidence, it: StageEvidence) -> Reason | None:
             return None
         if added > bound:
             text = (
-                f"the client added {ms(added)} at p99, above the {ms(bound)} that is allowed, but over so few reads that "
-                "it may be chance; a longer stage would tell."
+                f"the client added {ms(added)} at p99, above the {ms(bound)} that is allowed, but over so few reads "
+                "that it may be chance; a longer stage would tell."
             )
             return _reason(it, "client_added_near", text, added, bound)
         return _reason(
