@@ -153,7 +153,7 @@ def test_a_killed_worker_ends_its_part_and_the_run_says_so(paced_server: Paced, 
 def test_a_killed_decoder_loses_nothing(paced_server: Paced, tmp_path: Path) -> None:
     server = paced_server(ttft=0.01, itl=0.002, tokens=5)
     process = start(
-        "run", "chat", "--url", server.url, "--load", "concurrency:4", "--requests", 200, "--json", cwd=tmp_path
+        "run", "chat", "--url", server.url, "--load", "concurrency:4", "--requests", 400, "--json", cwd=tmp_path
     )
     wait_for(lambda: (tmp_path / "runs").exists() and any((tmp_path / "runs").iterdir()))
     folder = only_run(tmp_path)
@@ -169,14 +169,15 @@ def test_a_killed_decoder_loses_nothing(paced_server: Paced, tmp_path: Path) -> 
     assert code in (0, 3)
     summary = summary_of(folder)
     assert summary["status"] == "complete"
-    assert summary["stages"][0]["requests"] == 200
-    assert len({leg.leg_id for leg in Trace(folder / "trace.parquet").legs()}) == 200
+    assert summary["stages"][0]["requests"] == 400
+    assert len({leg.leg_id for leg in Trace(folder / "trace.parquet").legs()}) == 400
 
 
 def test_a_trace_that_cannot_be_written_ends_the_run_and_keeps_what_was(paced_server: Paced, tmp_path: Path) -> None:
     """As on a full disk: the kernel refuses to let the worker's journal grow."""
     server = paced_server(ttft=0.005, itl=0.0005, tokens=150)
     words = ["run", "chat", "--url", server.url, "--load", "concurrency:4", "--duration", "30s", "--out", "runs"]
+    words += ["--prompts", "synthetic:isl=10,unique=20"]
     done = subprocess.run(
         ["bash", "-c", 'ulimit -f 600; exec "$@"', "bash", *COMMAND, *words],
         cwd=tmp_path, env=clean_environment(), capture_output=True, text=True, timeout=60, check=False,

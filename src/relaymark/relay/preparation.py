@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 import uuid
 from collections.abc import Iterator
@@ -54,6 +55,26 @@ def prepare(bench: Benchmark, parent: Path, base_dir: Path) -> Path:
     bench = bench.model_copy(update={"endpoint": endpoint.model_copy(update={"model": model})})
 
     folder = create_run_folder(parent, bench.name)
+    try:
+        _fill(folder, bench, api, target.url, served.facts, prompts, stages, schedules)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)  # half a run folder is none
+        raise
+    return folder
+
+
+def _fill(
+    folder: Path,
+    bench: Benchmark,
+    api: Dialect,
+    url: str,
+    facts: dict[str, str],
+    prompts: PromptSet,
+    stages: list[StageSpec],
+    schedules: list[Schedule],
+) -> None:
+    endpoint = bench.endpoint
+    model = endpoint.model or ""
     counts = [_planned(schedule) for schedule in schedules]
     firsts, needed = _prompt_ranges(counts, stages)
     count, digest = write_pack(folder, _bodies(bench, api, model, prompts, min(needed, len(prompts))))
@@ -73,7 +94,7 @@ def prepare(bench: Benchmark, parent: Path, base_dir: Path) -> Path:
         name=bench.name,
         version=__version__,
         started_at=datetime.now().astimezone().isoformat(timespec="seconds"),
-        url=target.url,
+        url=url,
         model=model,
         dialect=endpoint.dialect,
         pid=os.getpid(),
@@ -83,10 +104,9 @@ def prepare(bench: Benchmark, parent: Path, base_dir: Path) -> Path:
         prompts=count,
         stages=[_stage_record(stage, schedule) for stage, schedule in zip(stages, schedules, strict=True)],
         environment=environment(),
-        server=served.facts,
+        server=facts,
     )
     write_run_record(folder, record)
-    return folder
 
 
 def _planned(schedule: Schedule) -> int | None:
