@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from relaymark.errors import ExitCode
+from relaymark.errors import ConfigError, ExitCode
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:  # pyright: ignore[reportPrivateUsage]
@@ -24,7 +24,6 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None: 
 
 def call(options: argparse.Namespace) -> int:
     """Runs all cases and prints the table; 1 when one did not pass."""
-    from relaymark.errors import ConfigError  # noqa: PLC0415 - lazy: start-up
     from relaymark.relay.conformance import external_cases, own_cases  # noqa: PLC0415 - lazy: start-up
     from relaymark.report.findings import print_listing  # noqa: PLC0415 - lazy: start-up
 

@@ -14,6 +14,7 @@ from relaymark.emulate import Fault, FaultyConfig, PacedConfig, black_hole, clos
 from relaymark.errors import ConfigError
 from relaymark.relay.decode import leg_from_capture
 from relaymark.relay.plan import request_head
+from relaymark.relay.reply import send_swept
 from relaymark.trace import Capture, Outcome
 from relaymark.wire import Client, Limits, Timeouts, new_loop, parse_url, resolve
 
@@ -92,11 +93,7 @@ async def _send(url: str, needs: str, times: int = 1) -> tuple[Outcome, int, int
     try:
         for number in range(times):
             capture = Capture(leg_id=number, task_id=number, request=-1, streamed=True)
-            sending = asyncio.ensure_future(client.send(capture, b"%s%d\r\n\r\n" % (head, len(body)), body))
-            while not sending.done():
-                await asyncio.wait({sending}, timeout=0.05)
-                client.sweep()
-            leg, _ = leg_from_capture(sending.result(), _LIMITS.body, None)
+            leg, _ = leg_from_capture(await send_swept(client, capture, head, body), _LIMITS.body, None)
     finally:
         client.close()
     if leg is None:

@@ -17,7 +17,7 @@ def environment() -> dict[str, str]:
     if cpu:
         facts["cpu"] = cpu
     facts["cores"] = _cores()
-    governor = _first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+    governor = cpu_governor()
     if governor:
         facts["cpu governor"] = governor
     memory = _memory()
