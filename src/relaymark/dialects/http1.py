@@ -32,16 +32,19 @@ _sizes: dict[bytes, int] = {}
 _SIZES_KEPT: Final = 4096
 
 
-# By length of a read: the size line that makes it exactly one chunk, and that chunk's size. A read that starts with
-# the one and ends with CRLF is one whole chunk, whatever lies between. Lengths that fit no chunk hold a line no read
-# starts with in that state, LF, so that they take the slower way.
-_LONE_MAX: Final = 1280
-_lone_line: list[bytes] = [b"\n"] * _LONE_MAX
-_lone_size: list[int] = [0] * _LONE_MAX
-for _size in range(1, _LONE_MAX - 16):
-    _line = b"%x\r\n" % _size
-    _lone_line[len(_line) + _size + 2] = _line
-    _lone_size[len(_line) + _size + 2] = _size
+def lone_chunk_lines(longest: int) -> list[bytes]:
+    """By length of a read, up to ``longest``: the size line that makes it exactly one chunk.
+
+    A read that starts with its line and ends with CRLF is one whole chunk, whatever lies between. Lengths that fit no
+    chunk hold a lone LF, which no chunk starts with.
+    """
+    lines = [b"\n"] * (longest + 1)
+    for size in range(1, longest):
+        line = b"%x\r\n" % size
+        if len(line) + size + 2 > longest:
+            break
+        lines[len(line) + size + 2] = line
+    return lines
 
 
 def _chunk_size(line: bytes) -> int:
@@ -118,11 +121,6 @@ class ResponseFramer:
         """Take the bytes of one read; NEED_MORE (0), COMPLETE (1) or an error (< 0, text in ``error``)."""
         end = len(data)
         if self._state == _SIZE and type(data) is bytes:
-            if end < _LONE_MAX and data.startswith(_lone_line[end]) and data[-2:] == b"\r\n":
-                announced = self._announced = self._announced + _lone_size[end]
-                if announced <= self._max_body:
-                    return NEED_MORE
-                return self._fail(TOO_LARGE, f"body above {self._max_body} bytes")
             pos = 0
             announced = self._announced
             while True:
@@ -145,6 +143,8 @@ class ResponseFramer:
             self._announced = announced
             if pos == end:
                 return NEED_MORE
+            if end - pos == 5 and data.endswith(b"0\r\n\r\n"):
+                return self._finish(data, end)
             return self._run(data, pos, None)
         if self._left > end:
             self._left -= end
@@ -156,6 +156,11 @@ class ResponseFramer:
     def eof(self) -> bool:
         """The peer closed: True if the response is complete (its end was seen, or the close is its end)."""
         return self._state in (_CLOSE, _DONE)
+
+    @property
+    def between_chunks(self) -> bool:
+        """True where the next byte begins a chunk-size line."""
+        return self._state == _SIZE
 
     @property
     def close_delimited(self) -> bool:

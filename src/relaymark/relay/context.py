@@ -16,7 +16,7 @@ from relaymark.trace import Capture, JournalWriter
 from relaymark.wire import Client, Exchange, parse_url, resolve
 
 _KEPT_AT_ONCE = 4
-_BACKLOG = 512
+_BACKLOG = 4096  # 0.1 GB of long streams; more than this are packed whatever else waits
 
 
 class Context:
@@ -76,8 +76,10 @@ class Context:
             self._loop.call_soon(self._keep_some)
 
     def _keep_some(self) -> None:
-        waiting = len(self._unkept)
-        self.keep_all(_KEPT_AT_ONCE if waiting < _BACKLOG else _KEPT_AT_ONCE * 8)
+        if not self.client.behind:
+            self.keep_all(_KEPT_AT_ONCE)
+        elif len(self._unkept) > _BACKLOG:
+            self.keep_all(_KEPT_AT_ONCE * 8)
         if self._unkept:
             self._loop.call_soon(self._keep_some)
 
@@ -88,7 +90,7 @@ class Context:
         """
         try:
             for _ in range(len(self._unkept) if most is None else min(most, len(self._unkept))):
-                self.keep(self._unkept.popleft().seal())
+                self.keep(self.client.seal(self._unkept.popleft()))
         except OSError as error:
             self._unkept.clear()
             self.failure = self.failure or error

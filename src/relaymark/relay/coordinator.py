@@ -26,6 +26,7 @@ from relaymark.trace import RunRecord, StageRecord, read_run_record, write_run_r
 
 _READY_SECONDS = 60.0
 _HEAD_START_NS = 30_000_000
+_PER_CONNECTION_NS = 100_000  # to open one ahead of a closed loop's start
 _POLL_SECONDS = 0.1
 _LAST_WORDS_SECONDS = 10.0
 _FEW_REQUESTS = 200
@@ -193,8 +194,8 @@ class Coordinator:
                     )
 
     def _run_stage(self, stage: PlannedStage) -> None:
-        start = time.monotonic_ns() + _HEAD_START_NS
         record = self._stage_record(stage.index)
+        start = time.monotonic_ns() + _HEAD_START_NS + (record.slots or 0) * _PER_CONNECTION_NS
         record.started_ns = start
         write_run_record(self._folder, self._record)
         for worker in self._workers:

@@ -62,6 +62,8 @@ class StageRun:
                 self.due += 1
                 await self._task(self._context, self._stage, task, None)
 
+        count = part.slots if part.quota is None else min(part.slots, part.quota)
+        await self._context.client.open_ahead(count, start_ns)
         await _until(start_ns)
         running = [asyncio.ensure_future(slot()) for _ in range(part.slots)]
         await self._drain(running, end)

@@ -1,7 +1,8 @@
 """How it is sent and stamped: sockets, HTTP/1.1 framing, TLS, kernel stamps, timeouts. The hot path; no JSON."""
 
-from relaymark.wire.client import Client, Counters, Limits, Timeouts
+from relaymark.wire.client import Client, Counters
 from relaymark.wire.exchange import Exchange
+from relaymark.wire.limits import Limits, Timeouts
 from relaymark.wire.loop import HotLoop, loop_name, new_loop
 from relaymark.wire.target import Address, Target, parse_url, resolve
 from relaymark.wire.timer import PreciseTimer

@@ -7,33 +7,15 @@ import time
 from collections import deque
 from dataclasses import dataclass
 
-from relaymark.dialects.http1 import ResponseFramer
 from relaymark.trace import Capture, TransferEnd, wall_offset_ns
 from relaymark.wire.connection import Connection
 from relaymark.wire.exchange import Exchange
+from relaymark.wire.limits import Limits, Timeouts
 from relaymark.wire.poller import poller_of
 from relaymark.wire.target import Target
 
 _now = time.monotonic_ns
 _WOKEN_AT_ONCE = 16
-
-
-@dataclass(frozen=True, slots=True)
-class Timeouts:
-    """Bounds on one attempt in ns; ``None`` is no bound. ``idle`` bounds the silence between two reads."""
-
-    connect: int | None = 10_000_000_000
-    first_byte: int | None = None
-    idle: int | None = 120_000_000_000
-    total: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Caps on what a response may make us hold, in bytes."""
-
-    header: int = 256 << 10
-    body: int = 64 << 20
 
 
 @dataclass(slots=True)
@@ -70,6 +52,7 @@ class Client:
         self._limits = limits or Limits()
         self._keep_alive = keep_alive
         self._idle: list[Connection] = []
+        self._opening: set[Connection] = set()  # ahead of their first exchange
         self._flying: dict[Exchange, None] = {}
         self._over: deque[Exchange] = deque()
         self._wall_offset = wall_offset_ns()
@@ -81,6 +64,11 @@ class Client:
         return len(self._flying)
 
     @property
+    def behind(self) -> bool:
+        """More is waiting to be read or to be woken than can be dealt with at once: no time for anything else."""
+        return self._poller.behind or bool(self._over)
+
+    @property
     def reads_in_flight(self) -> int:
         """Socket reads of the exchanges in flight, for live progress."""
         return sum(exchange.count for exchange in self._flying)
@@ -89,12 +77,36 @@ class Client:
         """Takes a fresh CLOCK_REALTIME − CLOCK_MONOTONIC in ns, for the kernel stamps of what ends from now on."""
         self._wall_offset = offset
 
+    async def open_ahead(self, count: int, until: int) -> None:
+        """Has ``count`` idle connections ready, or as many as came about by ``until`` (CLOCK_MONOTONIC ns).
+
+        For loads that begin with many requests at once: connecting in the same moment would delay them. A connection
+        that fails is forgotten; the exchange that needs it will find out for itself what is wrong.
+        """
+        if not self._keep_alive:
+            return
+        for _ in range(count - len(self._idle)):
+            connection = Connection(self._poller, self, self._target)
+            self._opening.add(connection)
+            connection.open(None, self._target.addresses[0])
+        while self._opening and (left := until - _now()) > 0:
+            await asyncio.sleep(min(0.002, left / 1e9))
+        for connection in self._opening:
+            connection.close()
+        self._opening.clear()
+
     async def send(self, capture: Capture, head: bytes, body: bytes | memoryview) -> Capture:
         """Sends one request and returns its capture when the response is over; see :meth:`exchange`."""
-        return (await self.exchange(capture, head, body)).seal()
+        return self.seal(await self.exchange(capture, head, body))
+
+    def seal(self, exchange: Exchange) -> Capture:
+        """Packs an exchange that is over into its capture, and counts its bytes."""
+        sealed = exchange.seal()
+        self.counters.bytes_in += len(sealed.raw)
+        return sealed
 
     async def exchange(self, capture: Capture, head: bytes, body: bytes | memoryview) -> Exchange:
-        """Sends one request; returns when the response is over, its capture not packed yet (``seal``).
+        """Sends one request; returns when the response is over, its capture not packed yet (:meth:`seal`).
 
         Never raises for what a peer did.
 
@@ -103,8 +115,7 @@ class Client:
             head: Request line and headers with the final blank line.
             body: The body, as long as ``head``'s Content-Length says.
         """
-        framer = ResponseFramer(self._limits.header, self._limits.body)
-        exchange = Exchange(capture, head, body, framer, _now())
+        exchange = Exchange(capture, head, body, self._limits, _now())
         self._flying[exchange] = None
         self.counters.sent += 1
         if self._idle:
@@ -128,8 +139,7 @@ class Client:
         if raced and not exchange.capture.reconnects:
             exchange.capture.reconnects = 1
             exchange.unsent = None
-            exchange.framer = ResponseFramer(self._limits.header, self._limits.body)
-            exchange.feed = exchange.framer.feed
+            exchange.frame_afresh()
             exchange.connected = exchange.sent = 0  # the new connection has its own, and the connect bound holds for it
             self.counters.reconnects += 1
             self._drop_idle()
@@ -149,8 +159,14 @@ class Client:
             self.counters.backpressure += 1
         self._finish(exchange, end, error)
 
+    def idle(self, connection: Connection) -> None:
+        """Keeps a connection that was opened ahead."""
+        self._opening.discard(connection)
+        self._idle.append(connection)
+
     def idle_lost(self, connection: Connection) -> None:
-        """Forgets an idle connection that the peer closed."""
+        """Forgets an idle connection that the peer closed, or one that did not come about."""
+        self._opening.discard(connection)
         if connection in self._idle:
             self._idle.remove(connection)
 
@@ -161,7 +177,6 @@ class Client:
         if end is not TransferEnd.COMPLETE:
             counters.failed += 1
         counters.reads += exchange.count
-        counters.bytes_in += exchange.size
         complete = end is TransferEnd.COMPLETE and exchange.reads
         exchange.over(end, error, exchange.last_read if complete else _now(), self._wall_offset)
         self._over.append(exchange)

@@ -1,7 +1,6 @@
-"""One TCP (or TLS) connection: connects, sends a request, stamps and stores what comes back. The hot path.
+"""One TCP (or TLS) connection: connects, sends a request, follows the response to its end.
 
-Per read: one ``recvmsg_into`` a reused buffer, one clock read, four appends and the framer's few integer operations.
-No JSON, no SSE, no logging here; decoding happens after the response, elsewhere (ARCHITECTURE.md, one request).
+What comes on a plain connection is read, stamped and stored in :mod:`relaymark.wire.flow`.
 """
 
 from __future__ import annotations
@@ -11,24 +10,19 @@ import os
 import socket
 import ssl
 import time
-from collections.abc import Callable
 from typing import Protocol
 
 from relaymark.dialects.http1 import TOO_LARGE
 from relaymark.trace import TransferEnd
 from relaymark.wire import stamps
 from relaymark.wire.exchange import Exchange
+from relaymark.wire.flow import Flow
 from relaymark.wire.poller import Poller
 from relaymark.wire.target import Address, Target
 from relaymark.wire.tls import TlsSession
 
 _now = time.monotonic_ns
-# One buffer for all connections of the process: reads are copied out at once, and a read never spans an await.
-_BUFFER = bytearray(1 << 17)
-_VIEW = memoryview(_BUFFER)
-_BUFFERS = (_BUFFER,)
-_ANCILLARY = stamps.ANCILLARY_BYTES
-_NO_STAMP = stamps.NO_STAMP
+_TLS_READ_BYTES = 1 << 16
 # This machine's limits, not the server's failures (endpoints#418, inference-perf#50 in specs/peers.md).
 _BACKPRESSURE = {errno.EADDRNOTAVAIL, errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EAGAIN}
 
@@ -42,8 +36,11 @@ class Owner(Protocol):
     def failed_to_connect(self, exchange: Exchange, end: TransferEnd, error: str, code: int) -> None:
         """No connection came about."""
 
+    def idle(self, connection: Connection) -> None:
+        """A connection that was opened ahead of its first exchange is ready for it."""
+
     def idle_lost(self, connection: Connection) -> None:
-        """An idle connection was closed by the peer."""
+        """A connection without an exchange was closed by the peer, or did not come about."""
 
 
 class Connection:
@@ -51,9 +48,9 @@ class Connection:
 
     __slots__ = (
         "_exchange",
+        "_flow",
         "_owner",
         "_poller",
-        "_recv",
         "_sock",
         "_stamped",
         "_target",
@@ -68,7 +65,7 @@ class Connection:
         self._owner = owner
         self._target = target
         self._sock: socket.socket | None = None
-        self._recv: Callable[..., tuple[int, list[tuple[int, int, bytes]], int, object]] | None = None
+        self._flow: Flow | None = None
         self._tls: TlsSession | None = None
         self._exchange: Exchange | None = None
         self._stamped = False
@@ -78,10 +75,11 @@ class Connection:
 
     # -- connecting ---------------------------------------------------------------------------------------------
 
-    def open(self, exchange: Exchange, address: Address) -> None:
-        """Begins to connect; the exchange is sent when that is done."""
+    def open(self, exchange: Exchange | None, address: Address) -> None:
+        """Begins to connect; the exchange, if there is one by now, is sent when that is done."""
         self._exchange = exchange
-        exchange.connection = self
+        if exchange is not None:
+            exchange.connection = self
         try:
             sock = socket.socket(address.family, socket.SOCK_STREAM)
         except OSError as error:
@@ -89,7 +87,6 @@ class Connection:
             return
         self._sock = sock
         self.fd = sock.fileno()
-        self._recv = sock.recvmsg_into
         sock.setblocking(False)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._stamped = stamps.enable(sock)
@@ -112,7 +109,8 @@ class Connection:
 
     def _connected(self) -> None:
         if self._target.tls is None:
-            self._poller.add_reader(self.fd, self._on_readable)
+            self._flow = Flow(self._live_socket().recvmsg, self)
+            self._poller.add_flow(self.fd, self._flow)
             self._begin()
             return
         self._tls = TlsSession(self._target.tls, self._target.host)
@@ -137,6 +135,7 @@ class Connection:
         exchange, self._exchange = self._exchange, None
         self.close()
         if exchange is None:
+            self._owner.idle_lost(self)
             return
         if code in _BACKPRESSURE:
             end = TransferEnd.CLIENT_ERROR
@@ -156,11 +155,15 @@ class Connection:
 
     def _begin(self) -> None:
         exchange = self._exchange
-        if exchange is None:
-            return
         self.used += 1
+        if exchange is None:
+            self.reusable = True
+            self._owner.idle(self)
+            return
         self.reusable = False
         exchange.kernel_stamped = self._stamped
+        if self._flow is not None:
+            self._flow.put = exchange.put
         sock = self._live_socket()
         outgoing = exchange.head + bytes(exchange.body) if self._tls else b""
         exchange.connected = sent = _now()
@@ -180,7 +183,7 @@ class Connection:
             self._fail(TransferEnd.RESET, _tls_text(error))
             return
         except OSError as error:
-            self._lost(error)
+            self.lost(error)
             return
         if outgoing:
             exchange.unsent = memoryview(outgoing)
@@ -199,7 +202,7 @@ class Connection:
         except BlockingIOError:
             return
         except OSError as error:
-            self._lost(error)
+            self.lost(error)
             return
         if not exchange.unsent:
             exchange.unsent = None
@@ -213,47 +216,50 @@ class Connection:
             try:
                 self._live_socket().sendall(records)
             except OSError as error:
-                self._lost(error)
+                self.lost(error)
 
     # -- receiving ----------------------------------------------------------------------------------------------
 
-    def _on_readable(self) -> None:
-        try:
-            size, ancillary, _, _ = self._recv(_BUFFERS, _ANCILLARY)  # pyright: ignore[reportOptionalCall]
-        except BlockingIOError:
+    def received(self, data: bytes, now: int, stamp: bytes, since: int) -> None:
+        """Takes a read that was not just one more chunk (:class:`relaymark.wire.flow.Receiver`)."""
+        exchange, flow = self._exchange, self._flow
+        if exchange is None or not data:
+            self._unexpected(len(data))
             return
-        except OSError as error:
-            self._lost(error)
-            return
-        exchange = self._exchange
-        if exchange is None or not size:
-            self._unexpected(size)
-            return
+        if flow is not None:
+            exchange.spend(flow.budget, len(data))
+            flow.budget = 0
+            flow.resize(len(data))
+        if self._store(exchange, data, now, stamp, since) and flow is not None and exchange.framer.between_chunks:
+            flow.budget = exchange.budget
+
+    def _store(self, exchange: Exchange, data: bytes, now: int, stamp: bytes, since: int) -> bool:
+        """Stores a read and follows the framing; False when the exchange ended with it."""
         put = exchange.put
-        put(_now())
-        put(ancillary[0][2] if ancillary else _NO_STAMP)
-        put(self._poller.since)
-        data = bytes(_VIEW[:size])
+        put(now)
+        put(stamp)
+        put(since)
         put(data)
-        if code := exchange.feed(data):
+        if code := exchange.frame(data):
             self._framed(exchange, code)
-        elif len(exchange.reads) == 4:
+            return False
+        if len(exchange.reads) == 4:
             self._poller.flowing(self.fd)
+        return True
 
     def _on_readable_tls(self) -> None:
         tls = self._tls
         try:
-            size, ancillary, _, _ = self._recv(_BUFFERS, _ANCILLARY)  # pyright: ignore[reportOptionalCall]
+            received, ancillary, _, _ = self._live_socket().recvmsg(_TLS_READ_BYTES, stamps.ANCILLARY_BYTES)
         except BlockingIOError:
             return
         except OSError as error:
-            self._lost(error)
+            self.lost(error)
             return
         now = _now()
-        if tls is None or not size:
-            self._unexpected(size)
+        if tls is None or not received:
+            self._unexpected(len(received))
             return
-        received = bytes(_VIEW[:size])
         if not tls.ready:
             self._handshake(received)
             if not tls.ready or self._exchange is None:
@@ -267,16 +273,9 @@ class Connection:
         self._flush(tls.pending())
         exchange = self._exchange
         if data and exchange is not None:
-            put = exchange.put
-            put(now)
-            put(ancillary[0][2] if ancillary else _NO_STAMP)
-            put(self._poller.since)
-            put(data)
-            if code := exchange.feed(data):
-                self._framed(exchange, code)
+            stamp = ancillary[0][2] if ancillary else stamps.NO_STAMP
+            if not self._store(exchange, data, now, stamp, self._poller.since):
                 return
-            if len(exchange.reads) == 4:
-                self._poller.flowing(self.fd)
         if tls.closed:
             self._unexpected(0)
 
@@ -285,7 +284,7 @@ class Connection:
             end = TransferEnd.TOO_LARGE if code == TOO_LARGE else TransferEnd.BAD_FRAMING
             self._fail(end, exchange.framer.error)
             return
-        self._exchange = None
+        self._rest()
         self._poller.waiting(self.fd)
         # Bytes beyond the end, or an answer before the request was out, leave a connection nobody can trust.
         self.reusable = exchange.framer.keep_alive and not exchange.framer.trailing and exchange.unsent is None
@@ -304,7 +303,8 @@ class Connection:
 
     # -- ending -------------------------------------------------------------------------------------------------
 
-    def _lost(self, error: OSError) -> None:
+    def lost(self, error: OSError) -> None:
+        """The socket failed (:class:`relaymark.wire.flow.Receiver`)."""
         if self._exchange is None:
             self.close()
             self._owner.idle_lost(self)
@@ -312,10 +312,19 @@ class Connection:
         self._fail(TransferEnd.RESET, os.strerror(error.errno) if error.errno else str(error))
 
     def _fail(self, end: TransferEnd, error: str) -> None:
-        exchange, self._exchange = self._exchange, None
+        exchange = self._exchange
+        self._rest()
         self.close()
-        if exchange is not None:
+        if exchange is None:
+            self._owner.idle_lost(self)
+        else:
             self._owner.over(self, exchange, end, error)
+
+    def _rest(self) -> None:
+        """Carries nothing from now on."""
+        self._exchange = None
+        if self._flow is not None:
+            self._flow.budget = 0
 
     def abort(self, end: TransferEnd, error: str) -> None:
         """Ends the exchange in flight from our side: a timeout or a cancellation."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from relaymark.dialects.http1 import ResponseFramer
 from relaymark.trace import Capture, TransferEnd
+from relaymark.wire.limits import Limits
 
 if TYPE_CHECKING:
     from relaymark.wire.connection import Connection
@@ -23,14 +24,16 @@ class Exchange:
     __slots__ = (
         "address",
         "body",
+        "budget",
         "capture",
         "connected",
         "connection",
-        "feed",
+        "frame",
         "framer",
         "future",
         "head",
         "kernel_stamped",
+        "limits",
         "put",
         "reads",
         "sent",
@@ -38,14 +41,12 @@ class Exchange:
         "unsent",
     )
 
-    def __init__(
-        self, capture: Capture, head: bytes, body: bytes | memoryview, framer: ResponseFramer, started: int
-    ) -> None:
+    def __init__(self, capture: Capture, head: bytes, body: bytes | memoryview, limits: Limits, started: int) -> None:
         self.capture = capture
         self.head = head
         self.body = body
-        self.framer = framer
-        self.feed = framer.feed
+        self.limits = limits
+        self.frame_afresh()
         self.future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.started = started
         self.connected = 0
@@ -56,6 +57,25 @@ class Exchange:
         self.reads: list[Any] = []
         self.put = self.reads.append
         self.kernel_stamped = False
+
+    def frame_afresh(self) -> None:
+        """Expects a response from its first byte."""
+        self.framer = ResponseFramer(self.limits.header, self.limits.body)
+        self.frame = self.framer.feed
+        self.budget = self.limits.body  # of bytes that may come before the cap is counted exactly
+
+    def spend(self, left: int, size: int) -> None:
+        """Takes ``size`` bytes off the budget, of which ``left`` remains where a flow has been spending it.
+
+        A flow takes whole chunks without counting payload apart from size lines. Once the body's cap might be near,
+        the framer is shown all that it has missed, so that where a response is cut never depends on the way taken.
+        """
+        if self.budget:
+            self.budget = max(0, (left or self.budget) - size)
+            if not self.budget:
+                self.framer = ResponseFramer(self.limits.header, self.limits.body)
+                self.framer.feed(b"".join(self.reads[3::4]))
+                self.frame = self.framer.feed
 
     @property
     def silent(self) -> bool:
@@ -71,11 +91,6 @@ class Exchange:
     def last_read(self) -> int:
         """User stamp of the last read; there must have been one."""
         return self.reads[-4]
-
-    @property
-    def size(self) -> int:
-        """Bytes read so far."""
-        return sum(map(len, self.reads[3::4]))
 
     def over(self, end: TransferEnd, error: str, ended: int, wall_offset: int) -> None:
         """Notes how and when it ended; nothing is packed yet."""

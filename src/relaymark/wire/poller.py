@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Protocol
 
+from relaymark.wire.flow import READABLE, Flow, read_ready
 from relaymark.wire.loop import HotLoop
 
 
@@ -14,6 +15,11 @@ class Poller(Protocol):
 
     since: int  # no byte read now was there unread before (CLOCK_MONOTONIC ns); 0 where that cannot be told
     attention: bool  # to be set when asyncio is given something to do
+    behind: bool  # the last poll found many sockets with something to read
+
+    def add_flow(self, fd: int, flow: Flow) -> None:
+        """Reads ``flow`` when its socket ``fd`` can be read."""
+        ...
 
     def add_reader(self, fd: int, callback: Callable[[], None]) -> None:
         """Calls back when ``fd`` can be read."""
@@ -46,7 +52,12 @@ class LoopPoller:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.since = 0
         self.attention = False
+        self.behind = False
         self._loop = loop
+
+    def add_flow(self, fd: int, flow: Flow) -> None:
+        """Reads ``flow`` when its socket ``fd`` can be read."""
+        self._loop.add_reader(fd, read_ready, ((fd, READABLE),), {fd: flow}, 0)
 
     def add_reader(self, fd: int, callback: Callable[[], None]) -> None:
         """Calls back when ``fd`` can be read."""
