@@ -66,11 +66,16 @@ def compose(world: World, entity: Entity, link: Link, plain: Callable[[str], str
         year, number = draws.between(1761, 1989), draws.between(11, 990)
         return capital(sentence.format(it=IT.get(entity.kind, ""), n=number, year=year, town=town, house=house))
 
+    # All facts stand in the lead, which no window of 768 characters cuts, and some again further down, one a section:
+    # a passage that names the subject over and over, but lacks a fact, would hide the one that has it.
     sections: list[tuple[str, list[str]]] = []
     for section in draws.some(SECTIONS[entity.kind], draws.one((0, 1, 2, 2, 3, 4))):
-        chosen = draws.some(section.sentences, draws.between(2, 6))
-        sections.append((section.title, [fill(sentence) for sentence in chosen]))
-    sections.insert(draws.below(len(sections) + 1), (draws.one(FACTS_TITLE[entity.kind]), again))
+        sentences = [fill(sentence) for sentence in draws.some(section.sentences, draws.between(2, 6))]
+        sections.append((section.title, sentences))
+    if sections:
+        sections[0] = (draws.one(FACTS_TITLE[entity.kind]), sections[0][1])
+    for (_, sentences), statement in zip(sections, draws.some(again, len(sections)), strict=False):
+        sentences.insert(draws.below(len(sentences) + 1), statement)
     notes = [_note(draws) for _ in range(draws.between(2, 4))]
     related = [link(other) for other in _neighbours(world, entity, 8)]
     return Article(
