@@ -1,4 +1,6 @@
-"""What if there is no server? A paced endpoint with a truth log, server faults by name, a local llama.cpp server."""
+"""What if there is no server? A paced endpoint with a truth log, server faults by name, scripted answers, a local
+llama.cpp server.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +22,10 @@ if TYPE_CHECKING:
     from relaymark.emulate.paced import PacedServer, start_paced
     from relaymark.emulate.pacedconfig import PacedConfig, plan_gaps
     from relaymark.emulate.process import ServerError
+    from relaymark.emulate.script import Reply, Script, ScriptRequest, ToolCall, open_script
+    from relaymark.emulate.scripted import ScriptedServer, start_scripted
+    from relaymark.emulate.scriptedconfig import Pace, ScriptedConfig
+    from relaymark.emulate.scriptedworld import WorldKnobs, WorldScript
     from relaymark.emulate.truth import TruthRecord, read_truth
     from relaymark.emulate.weights import smollm2_path
 
@@ -31,19 +37,30 @@ __all__ = [
     "FaultyServer",
     "LlamaConfig",
     "LlamaServer",
+    "Pace",
     "PacedConfig",
     "PacedServer",
+    "Reply",
+    "Script",
+    "ScriptRequest",
+    "ScriptedConfig",
+    "ScriptedServer",
     "ServerError",
+    "ToolCall",
     "TruthRecord",
+    "WorldKnobs",
+    "WorldScript",
     "black_hole",
     "closed_port",
     "list_faults",
+    "open_script",
     "plan_gaps",
     "read_truth",
     "smollm2_path",
     "start_faulty",
     "start_llama",
     "start_paced",
+    "start_scripted",
 ]
 
 # Loaded on first use: a server's process needs one of these modules, and the command line's start none.
@@ -54,6 +71,10 @@ _HOMES = {
     "paced": ("PacedServer", "start_paced"),
     "pacedconfig": ("PacedConfig", "plan_gaps"),
     "process": ("ServerError",),
+    "script": ("Reply", "Script", "ScriptRequest", "ToolCall", "open_script"),
+    "scripted": ("ScriptedServer", "start_scripted"),
+    "scriptedconfig": ("Pace", "ScriptedConfig"),
+    "scriptedworld": ("WorldKnobs", "WorldScript"),
     "truth": ("TruthRecord", "read_truth"),
     "weights": ("smollm2_path",),
 }

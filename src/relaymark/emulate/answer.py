@@ -87,6 +87,7 @@ class Answer:
         self._usage = self._usage_mode()
         # Nothing but the request id differs between the events of plain answers: they are sent from stock.
         self._plain = self._squeeze is None and self._usage != "continuous" and ask.api in ("chat", "completions")
+        self._plain = self._plain and voice.stocked
         self._grouped = config.tokens_per_chunk > 1
         self._said = 0
         self._next = 0

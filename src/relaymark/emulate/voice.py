@@ -44,9 +44,11 @@ def usage_fields(prompt: int, completion: int, reasoning: int) -> dict[str, Any]
 class Voice:
     """Events of chat and completions. One instance serves every request of its API."""
 
+    stocked = True  # its words repeat with period len(WORDS), so that events can be kept in stock
+
     def __init__(self, config: PacedConfig, api: str) -> None:
         self._chat = api == "chat"
-        self._model = config.model
+        self.model = config.model
         self._field = config.reasoning_field
         self._pieces: dict[tuple[int, int, bool], tuple[bytes, bytes]] = {}
 
@@ -59,7 +61,7 @@ class Voice:
             "id": _ID,
             "object": "chat.completion.chunk" if self._chat else "text_completion",
             "created": _CREATED,
-            "model": self._model,
+            "model": self.model,
             "choices": choices,
         }
         if usage is not None:
@@ -127,7 +129,7 @@ class Voice:
             "id": rid,
             "object": "chat.completion" if self._chat else "text_completion",
             "created": _CREATED,
-            "model": self._model,
+            "model": self.model,
             "choices": [choice],
         }
         if usage is not None:
@@ -151,7 +153,7 @@ class ResponsesVoice(Voice):
             "object": "response",
             "created_at": _CREATED,
             "status": status,
-            "model": self._model,
+            "model": self.model,
             "output": output,
             "usage": usage,
         }
