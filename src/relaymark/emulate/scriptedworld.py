@@ -82,6 +82,8 @@ def open_world(place: str, settings: Mapping[str, Any]) -> Script:
         ConfigError: No questions there, or a question without answer or hops.
     """
     path = Path(place)
+    if not path.exists():
+        raise ConfigError("no generated world is here", where=place, mend="make one with: relaymark data world")
     questions = load_questions(path / QUESTIONS_FILE if path.is_dir() else path)
     return WorldScript(questions, read_settings(settings, WorldKnobs))
 

@@ -23,6 +23,11 @@ class EmulatedServer:
         self.url = f"{scheme}://{host}:{self.port}"
 
     @property
+    def model(self) -> str:
+        """Name of the model it serves."""
+        return self._paced.model
+
+    @property
     def pid(self) -> int:
         """Process id of the server."""
         return self._process.pid
