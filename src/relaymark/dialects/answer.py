@@ -78,6 +78,11 @@ class Answer:
         if read is not None:
             self.deltas.append(Delta(read, channel, text, choice))
 
+    def parts(self, delta: Delta) -> list[str] | None:
+        """The pieces of text that a delta's is one of; ``None`` for a tool call's."""
+        texts = {Channel.ANSWER: self.answer, Channel.REASONING: self.reasoning}.get(delta.channel)
+        return None if texts is None else texts.get(delta.choice)
+
     def add_call(
         self, read: int | None, choice: int, index: int, call_id: object, name: object, arguments: object
     ) -> None:

@@ -190,7 +190,7 @@ class ResponseFramer:
         return self._run(data, 0, None)
 
     def scan(self, raw: bytes, spans: list[tuple[int, int]]) -> int:
-        """Frame a whole capture on a fresh framer; append (start, end) in ``raw`` of each piece of the body."""
+        """As ``feed``; also appends (start, end) in ``raw`` of each piece of the body."""
         return self._run(raw, 0, spans)
 
     def _fail(self, code: int, text: str) -> int:

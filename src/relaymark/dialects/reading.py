@@ -7,6 +7,7 @@ import msgspec
 from relaymark.dialects.answer import FAILED_REASONS, LENGTH_REASONS, Answer, MalformedError
 from relaymark.dialects.dialect import Dialect
 from relaymark.dialects.outcome import Finding
+from relaymark.dialects.repeating import Repeating
 from relaymark.dialects.response import ParsedResponse
 from relaymark.dialects.server_errors import (
     NotJsonError,
@@ -104,8 +105,10 @@ def _read_events(dialect: Dialect, stream: EventReader, answer: Answer) -> _Even
     events = _Events()
     take = dialect.event
     deltas = answer.deltas
+    repeating = Repeating(answer, take)
     for event in stream:
         data = event.data
+        stream.repeating = None
         if events.first_read is None:
             events.first_read = event.read
         try:
@@ -155,6 +158,8 @@ def _read_events(dialect: Dialect, stream: EventReader, answer: Answer) -> _Even
         fresh = len(deltas) - before
         if fresh > 1 or (fresh and (usage or timings or logprobs is not None)):
             answer.end_event(before, usage, timings, logprobs)
+        elif fresh and answer.model is not None and not event.event and repeating.learn(data):
+            stream.repeating = repeating
         if answer.model is None:
             answer.add_model(obj.get("model"))
     return events

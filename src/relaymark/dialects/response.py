@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate
 
 import msgspec
 
 from relaymark.dialects.content import Segment, decode_content
-from relaymark.dialects.http1 import COMPLETE, TOO_LARGE, ResponseFramer
+from relaymark.dialects.http1 import COMPLETE, NEED_MORE, TOO_LARGE, ResponseFramer, lone_chunk_lines
 
 MAX_HEADER = 64 * 1024
 MAX_BODY = 64 * 1024 * 1024
+_LONE_LINE = lone_chunk_lines(4096)
 
 
 class ParsedResponse(msgspec.Struct, kw_only=True):
@@ -61,8 +61,12 @@ def parse_response(
     count for the last read.
     """
     framer = ResponseFramer(max_header, max_body, head_request)
-    spans: list[tuple[int, int]] = []
-    code = framer.scan(raw, spans)
+    segments: list[Segment] = []
+    code = _unframe(framer, raw, sizes, max_body, segments)
+    if code < 0:
+        # What is said of broken framing must not depend on where reads happened to end.
+        framer = ResponseFramer(max_header, max_body, head_request)
+        code = framer.scan(raw, [])
     parsed = ParsedResponse(
         status=framer.status,
         reason=framer.reason.decode("latin-1").strip(),
@@ -76,8 +80,8 @@ def parse_response(
         return parsed
     parsed.headers = [_header(line) for line in framer.header_lines]
     parsed.trailers = [_header(line) for line in framer.trailer_lines]
-    parsed.segments = _by_read(raw, spans, sizes)
-    parsed.body_bytes = sum(end - start for start, end in spans)
+    parsed.segments = segments
+    parsed.body_bytes = sum([len(piece) for _, piece in segments])
     codings = [
         part.strip().lower()
         for name, value in parsed.headers
@@ -85,7 +89,7 @@ def parse_response(
         for part in value.split(",")
     ]
     codings += [coding.decode("latin-1") for coding in framer.codings]
-    if codings and spans:
+    if codings and segments:
         content = decode_content(parsed.segments, codings, max_body)
         parsed.segments = content.segments
         parsed.content_error = content.error
@@ -98,23 +102,32 @@ def _header(line: bytes) -> tuple[str, str]:
     return name.strip().lower(), value.strip(" \t")
 
 
-def _by_read(raw: bytes, spans: list[tuple[int, int]], sizes: Sequence[int]) -> list[Segment]:
-    """Cut the body's spans where reads end, and number them."""
-    ends = list(accumulate(sizes)) or [len(raw)]
-    last = len(ends) - 1
-    segments: list[Segment] = []
-    read = 0
-    for begin, end in spans:
-        start = begin
-        while read < last and ends[read] <= start:
-            read += 1
-        if end <= ends[read]:
-            segments.append((read, raw[start:end]))
-            continue
-        while read < last and ends[read] < end:
-            if ends[read] > start:
-                segments.append((read, raw[start : ends[read]]))
-                start = ends[read]
-            read += 1
-        segments.append((read, raw[start:end]))
-    return segments
+def _unframe(framer: ResponseFramer, raw: bytes, sizes: Sequence[int], max_body: int, segments: list[Segment]) -> int:
+    """Runs the framer over the reads; appends the pieces of the body, each with its read. Returns the framer's code."""
+    code = NEED_MORE
+    begin = 0
+    # Where the whole is below the cap so is its body, and reads that are just a chunk need not be counted.
+    lone_line = _LONE_LINE if len(raw) <= max_body else ()
+    longest = len(lone_line)
+    between = False
+    last = len(sizes) - 1
+    for read, size in enumerate(sizes or (len(raw),)):
+        end = begin + size if read != last else len(raw)
+        if between and size < longest and raw.startswith(b"\r\n", end - 2):
+            line = lone_line[size]
+            if raw.startswith(line, begin):
+                segments.append((read, raw[begin + len(line) : end - 2]))
+                begin = end
+                continue
+        if code == COMPLETE:
+            framer.trailing += end - begin
+        else:
+            piece = raw[begin:end]
+            spans: list[tuple[int, int]] = []
+            code = framer.scan(piece, spans)
+            segments += [(read, piece[start:stop]) for start, stop in spans]
+            if code < 0:
+                return code
+            between = framer.between_chunks
+        begin = end
+    return code

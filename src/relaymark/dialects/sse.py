@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, islice
 
 import msgspec
 
 from relaymark.dialects.content import Segment
+from relaymark.dialects.repeating import Repeating
 
 _BOM = b"\xef\xbb\xbf"
 _WINDOW = 1 << 20  # bytes split at once
@@ -34,6 +35,8 @@ class EventReader:
 
     Events are made as they are asked for, since a hostile body may hold millions. After the last one, ``leftover``
     is the event with data whose blank line never came, if any: by the spec it is not dispatched.
+
+    ``repeating`` may be set between two events: it takes the events that follow its pattern, which are then left out.
     """
 
     def __init__(self, segments: Sequence[Segment]) -> None:
@@ -43,15 +46,15 @@ class EventReader:
         self._ends = list(accumulate(map(len, pieces)))
         self._start = 3 if self._body.startswith(_BOM) else 0
         self.leftover: Event | None = None
+        self.repeating: Repeating | None = None
 
     def __iter__(self) -> Iterator[Event]:
         body = self._body
         if not body:
             return iter(())
-        returns = body.count(b"\r")
-        if not returns:
+        if b"\r" not in body:
             return self._split_blocks(b"\n")
-        if returns == body.count(b"\n") == body.count(b"\r\n"):
+        if body.count(b"\r") == body.count(b"\n") == body.count(b"\r\n"):
             return self._split_blocks(b"\r\n")
         return self._split_lines()
 
@@ -72,16 +75,28 @@ class EventReader:
             last = stop < 0
             window = body[pos:] if last else body[pos : stop + skip]
             *blocks, rest = window.split(blank)
-            # Blocks of one line each, as most streams have, need not be searched for more lines.
-            one_line = window.count(eol) == 2 * len(blocks)
-            for block in blocks:
+            place = 0
+            while place < len(blocks):
+                block = blocks[place]
+                place += 1
                 pos += len(block) + skip
                 # The first byte of the blank line's end completes the event.
                 while segment_end <= pos - width:
                     segment += 1
                     segment_end = ends[segment]
-                if block.startswith(b"data: ") and (one_line or eol not in block):
+                if block.startswith(b"data: ") and eol not in block:
                     yield Event(reads[segment], block[6:], "", last_id)
+                    if self.repeating is None or not (texts := self.repeating.texts(islice(blocks, place, None))):
+                        continue
+                    completed: list[int] = []
+                    for block in blocks[place : place + len(texts)]:
+                        pos += len(block) + skip
+                        while segment_end <= pos - width:
+                            segment += 1
+                            segment_end = ends[segment]
+                        completed.append(reads[segment])
+                    self.repeating.give(texts, completed)
+                    place += len(texts)
                     continue
                 event, last_id = _event(_lines(block), reads[segment], last_id)
                 if event:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from array import array
 from hashlib import sha256
+from operator import sub
 
 import msgspec
 
@@ -122,12 +123,13 @@ def _stamps(capture: Capture, user: array[int]) -> tuple[list[int], list[int], s
         seconds * 1_000_000_000 + nanos - offset if seconds else late
         for seconds, nanos, late in zip(parts[::2], parts[1::2], user, strict=True)
     ]
-    added = [late - stamp for late, stamp in zip(user, stamps, strict=True)]
+    added = list(map(sub, user, stamps))
+    least = min(added)
     # Not `sent`: an interim response or an early refusal may come while the request is still being written.
     earliest = capture.connected - _SLACK_NS if capture.connected is not None else stamps[0]
-    if min(added) < -_FUTURE_NS or max(added) > _STALE_NS or min(stamps) < earliest:
+    if least < -_FUTURE_NS or max(added) > _STALE_NS or min(stamps) < earliest:
         return list(user), [], "user"
-    return stamps, [max(0, late) for late in added], "kernel"
+    return stamps, added if least >= 0 else [max(0, late) for late in added], "kernel"
 
 
 def _ended(capture: Capture, decoded: Decoded, stamps: list[int]) -> int | None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pyarrow as pa
@@ -107,6 +108,8 @@ class TraceWriter:
                 columns.append(
                     pa.array([None if v is None else str(v) for v in values], pa.string()).dictionary_encode()
                 )
+            elif kind is _LIST:
+                columns.append(_lists(values))
             else:
                 columns.append(pa.array(values, kind))
         self._writer.write_table(pa.Table.from_arrays(columns, schema=SCHEMA))
@@ -152,6 +155,16 @@ class Trace:
         for batch in self.batches(list(_COLUMNS)):
             for row in batch.to_pylist():
                 yield msgspec.convert(_plain(row), Leg)
+
+
+def _lists(lists: list[list[int]]) -> pa.Array[Any]:
+    """A list column. Not by ``pa.array``, which looks at every number as a Python object: 0.6 µs an event."""
+    offsets, flat = array("i", [0]), array("q")
+    for values in lists:
+        flat.fromlist(values)
+        offsets.append(len(flat))
+    ends = cast(pa.Int32Array, pa.Array.from_buffers(pa.int32(), len(offsets), [None, pa.py_buffer(offsets)]))
+    return pa.ListArray.from_arrays(ends, pa.Array.from_buffers(pa.int64(), len(flat), [None, pa.py_buffer(flat)]))
 
 
 def _plain(row: dict[str, Any]) -> dict[str, Any]:

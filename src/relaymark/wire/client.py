@@ -15,7 +15,7 @@ from relaymark.wire.poller import poller_of
 from relaymark.wire.target import Target
 
 _now = time.monotonic_ns
-_WOKEN_AT_ONCE = 16
+_WOKEN_AT_ONCE = 64
 
 
 @dataclass(slots=True)

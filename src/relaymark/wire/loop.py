@@ -29,7 +29,9 @@ from relaymark.wire.flow import READABLE, Flow, read_ready
 _now = time.monotonic_ns
 _IN = READABLE
 _OUT: int = getattr(select, "EPOLLOUT", 4)
-_MOST = 1024
+# Served before asyncio gets its turn. With 1,024 at 10 ms a token, 1,000 streams that ended together were all read to
+# their ends before the first was followed by another: 0.4 % of the load was not carried.
+_MOST = 128
 _ORDERLESS = 32  # so few take well under a millisecond, in whatever order
 # A poll that took longer than this has waited. (Being preempted for as long looks the same from here; the kernel
 # stamps of reads that hold one event show that.)
