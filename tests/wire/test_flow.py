@@ -1,4 +1,4 @@
-"""The hot path beside the framer: whichever of them looks at a read, the response ends, or is cut, at the same byte."""
+"""The hot path, the framer and the decoder: whichever looks at a read, the response ends, or is cut, at the same byte."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from relaymark.dialects.http1 import COMPLETE, NEED_MORE, TOO_LARGE, ResponseFramer
+from relaymark.dialects.response import parse_response
 from relaymark.trace import Capture
 from relaymark.wire.connection import Connection
 from relaymark.wire.exchange import Exchange
@@ -105,6 +106,9 @@ def test_flow_and_framer_agree_on_every_split(payloads: list[bytes], cuts: list[
     exchange, owner = asyncio.run(work())
     assert exchange.count == seen
     assert b"".join(exchange.reads[3::4]) == b"".join(reads[:seen])
+    captured = exchange.seal()
+    parsed = parse_response(captured.raw, [len(read) for read in reads[:seen]], max_header=1 << 16, max_body=cap)
+    assert (parsed.complete, parsed.too_large) == (expected == COMPLETE, expected == TOO_LARGE)
     assert [end.value for end, _ in owner.ends] == {
         NEED_MORE: [],
         COMPLETE: ["complete"],

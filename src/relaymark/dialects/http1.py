@@ -158,6 +158,11 @@ class ResponseFramer:
         return self._state in (_CLOSE, _DONE)
 
     @property
+    def announced(self) -> int:
+        """Bytes of body up to the end of the current chunk; what counts against the cap."""
+        return self._announced
+
+    @property
     def between_chunks(self) -> bool:
         """True where the next byte begins a chunk-size line."""
         return self._state == _SIZE

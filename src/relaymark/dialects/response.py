@@ -12,6 +12,7 @@ from relaymark.dialects.http1 import COMPLETE, NEED_MORE, TOO_LARGE, ResponseFra
 MAX_HEADER = 64 * 1024
 MAX_BODY = 64 * 1024 * 1024
 _LONE_LINE = lone_chunk_lines(4096)
+_UNSURE = -9
 
 
 class ParsedResponse(msgspec.Struct, kw_only=True):
@@ -62,7 +63,10 @@ def parse_response(
     """
     framer = ResponseFramer(max_header, max_body, head_request)
     segments: list[Segment] = []
-    code = _unframe(framer, raw, sizes, max_body, segments)
+    code = _unframe(framer, raw, sizes, _LONE_LINE, max_body, segments)
+    if code == _UNSURE:
+        framer, segments = ResponseFramer(max_header, max_body, head_request), []
+        code = _unframe(framer, raw, sizes, [], max_body, segments)
     if code < 0:
         # What is said of broken framing must not depend on where reads happened to end.
         framer = ResponseFramer(max_header, max_body, head_request)
@@ -102,12 +106,21 @@ def _header(line: bytes) -> tuple[str, str]:
     return name.strip().lower(), value.strip(" \t")
 
 
-def _unframe(framer: ResponseFramer, raw: bytes, sizes: Sequence[int], max_body: int, segments: list[Segment]) -> int:
-    """Runs the framer over the reads; appends the pieces of the body, each with its read. Returns the framer's code."""
+def _unframe(
+    framer: ResponseFramer,
+    raw: bytes,
+    sizes: Sequence[int],
+    lone_line: list[bytes],
+    max_body: int,
+    segments: list[Segment],
+) -> int:
+    """Runs the framer over the reads; appends the pieces of the body, each with its read.
+
+    Reads that are just a chunk by ``lone_line`` are not shown to the framer. What they hold counts with their size
+    lines; where the cap might be passed by that count, the answer is _UNSURE. Else it is the framer's code.
+    """
     code = NEED_MORE
-    begin = 0
-    # Where the whole is below the cap so is its body, and reads that are just a chunk need not be counted.
-    lone_line = _LONE_LINE if len(raw) <= max_body else ()
+    begin = skipped = 0
     longest = len(lone_line)
     between = False
     last = len(sizes) - 1
@@ -117,6 +130,7 @@ def _unframe(framer: ResponseFramer, raw: bytes, sizes: Sequence[int], max_body:
             line = lone_line[size]
             if raw.startswith(line, begin):
                 segments.append((read, raw[begin + len(line) : end - 2]))
+                skipped += size
                 begin = end
                 continue
         if code == COMPLETE:
@@ -129,5 +143,7 @@ def _unframe(framer: ResponseFramer, raw: bytes, sizes: Sequence[int], max_body:
             if code < 0:
                 return code
             between = framer.between_chunks
+            if skipped and framer.announced + skipped > max_body:
+                return _UNSURE
         begin = end
-    return code
+    return _UNSURE if skipped > max_body else code

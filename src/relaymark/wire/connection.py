@@ -226,21 +226,21 @@ class Connection:
         if exchange is None or not data:
             self._unexpected(len(data))
             return
-        if flow is not None:
-            exchange.spend(flow.budget, len(data))
-            flow.budget = 0
-            flow.resize(len(data))
-        if self._store(exchange, data, now, stamp, since) and flow is not None and exchange.framer.between_chunks:
+        if flow is None:
+            return
+        left, flow.budget = flow.budget, 0
+        flow.resize(len(data))
+        if self._store(exchange, data, now, stamp, since, left):
             flow.budget = exchange.budget
 
-    def _store(self, exchange: Exchange, data: bytes, now: int, stamp: bytes, since: int) -> bool:
+    def _store(self, exchange: Exchange, data: bytes, now: int, stamp: bytes, since: int, left: int) -> bool:
         """Stores a read and follows the framing; False when the exchange ended with it."""
         put = exchange.put
         put(now)
         put(stamp)
         put(since)
         put(data)
-        if code := exchange.frame(data):
+        if code := exchange.frame(data, left):
             self._framed(exchange, code)
             return False
         if len(exchange.reads) == 4:
@@ -274,7 +274,7 @@ class Connection:
         exchange = self._exchange
         if data and exchange is not None:
             stamp = ancillary[0][2] if ancillary else stamps.NO_STAMP
-            if not self._store(exchange, data, now, stamp, self._poller.since):
+            if not self._store(exchange, data, now, stamp, self._poller.since, exchange.budget):
                 return
         if tls.closed:
             self._unexpected(0)

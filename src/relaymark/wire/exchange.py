@@ -6,7 +6,7 @@ import asyncio
 from array import array
 from typing import TYPE_CHECKING, Any
 
-from relaymark.dialects.http1 import ResponseFramer
+from relaymark.dialects.http1 import NEED_MORE, ResponseFramer
 from relaymark.trace import Capture, TransferEnd
 from relaymark.wire.limits import Limits
 
@@ -22,13 +22,13 @@ class Exchange:
     """
 
     __slots__ = (
+        "_skipped",
         "address",
         "body",
         "budget",
         "capture",
         "connected",
         "connection",
-        "frame",
         "framer",
         "future",
         "head",
@@ -61,21 +61,26 @@ class Exchange:
     def frame_afresh(self) -> None:
         """Expects a response from its first byte."""
         self.framer = ResponseFramer(self.limits.header, self.limits.body)
-        self.frame = self.framer.feed
-        self.budget = self.limits.body  # of bytes that may come before the cap is counted exactly
+        self.budget = 0
+        self._skipped = 0
 
-    def spend(self, left: int, size: int) -> None:
-        """Takes ``size`` bytes off the budget, of which ``left`` remains where a flow has been spending it.
+    def frame(self, data: bytes, left: int) -> int:
+        """Follows the framing of a read that was put; the framer's code. ``left`` is what a flow left of the budget.
 
-        A flow takes whole chunks without counting payload apart from size lines. Once the body's cap might be near,
-        the framer is shown all that it has missed, so that where a response is cut never depends on the way taken.
+        A flow takes whole chunks without telling payload from size lines, so what it took counts with both. Where the
+        body's cap might be passed by that count, the framer is shown everything: where a response is cut must not
+        depend on the way taken.
         """
-        if self.budget:
-            self.budget = max(0, (left or self.budget) - size)
-            if not self.budget:
-                self.framer = ResponseFramer(self.limits.header, self.limits.body)
-                self.framer.feed(b"".join(self.reads[3::4]))
-                self.frame = self.framer.feed
+        self._skipped += self.budget - left
+        body = self.limits.body
+        code = self.framer.feed(data)
+        if code >= 0 and self._skipped and self.framer.announced + self._skipped > body:
+            self._skipped = 0
+            self.framer = ResponseFramer(self.limits.header, body)
+            code = self.framer.feed(b"".join(self.reads[3::4]))
+        between = code == NEED_MORE and self.framer.between_chunks
+        self.budget = max(0, body - self.framer.announced - self._skipped) if between else 0
+        return code
 
     @property
     def silent(self) -> bool:
