@@ -1,4 +1,4 @@
-"""The hot path, the framer and the decoder: whichever looks at a read, the response ends, or is cut, at the same byte."""
+"""Hot path, framer and decoder: whichever looks at a read, the response ends, or is cut, at the same byte."""
 
 from __future__ import annotations
 

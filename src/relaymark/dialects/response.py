@@ -146,4 +146,4 @@ def _unframe(
             if skipped and framer.announced + skipped > max_body:
                 return _UNSURE
         begin = end
-    return _UNSURE if skipped > max_body else code
+    return _UNSURE if skipped and framer.announced + skipped > max_body else code
