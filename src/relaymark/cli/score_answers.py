@@ -120,7 +120,7 @@ def _rows(score: Score) -> list[Row]:
             (
                 "good" if gate.passed else "bad",
                 "gate",
-                f"{said}: {gate.threshold:.2%} was to be reached, {gate.share:.0%} of {gate.reference:.2%}{from_preset}",
+                f"{said}: {gate.threshold:.2%} was asked for, {gate.share:.4g} of {gate.reference:.2%}{from_preset}",
             )
         )
     others = (

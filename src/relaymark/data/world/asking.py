@@ -10,7 +10,7 @@ from relaymark.data.world.entities import Date, Entity, Fact, World
 from relaymark.data.world.relations import DATE, LINK, NUMBER
 from relaymark.errors import ConfigError
 
-_PATIENCE = 60  # fruitless draws in a row before the world counts as exhausted, times the question asked for
+_PATIENCE = 500  # fruitless draws in a row before the world counts as exhausted
 
 
 class _Draft:
@@ -64,10 +64,10 @@ def questions(world: World, count: int, *, seed: int = 0) -> list[Question]:
     draws = Draws(key_of(f"relaymark-questions-1/{world.key}/{seed}"), 0, 1)
     asked: list[Question] = []
     texts: set[str] = set()
-    tries = 0
+    fruitless = 0
     while len(asked) < count:
-        tries += 1
-        if tries > _PATIENCE * (count + 20):
+        fruitless += 1
+        if fruitless > _PATIENCE:
             raise ConfigError(
                 f"a world of {world.pages} pages gave only {len(asked)} different questions, not {count}",
                 where="questions",
@@ -76,6 +76,7 @@ def questions(world: World, count: int, *, seed: int = 0) -> list[Question]:
         shape = draws.one(_SHAPES)
         question = shape(world, draws)
         if question is not None and question.text not in texts:
+            fruitless = 0
             texts.add(question.text)
             asked.append(_numbered(question, len(asked)))
     return asked
@@ -132,7 +133,9 @@ def _chain(world: World, draws: Draws) -> Question | None:
             return draft.finish(text, str(fact.value.year), "number", "chain")
         return draft.finish(text, str(fact.value), "date", "chain")
     if fact.relation.value == LINK:
-        return draft.finish(text, world.entity(fact.value).name, "name", "chain")
+        answer = world.entity(fact.value)
+        # "In which region does the capital of Zelony lie?" answers itself.
+        return None if draft.visited(answer) else draft.finish(text, answer.name, "name", "chain")
     return draft.finish(text, f"{fact.value:,}", "number", "chain")
 
 
