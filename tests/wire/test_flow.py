@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import socket
 import time
 from typing import Any
 
@@ -47,9 +48,20 @@ class Receiving(Connection):
     def __init__(self, owner: Ending, exchange: Exchange, reads: list[bytes]) -> None:
         super().__init__(_NoPoller(), owner, None)  # pyright: ignore
         left = iter(reads)
-        self.flow = self._flow = Flow(lambda size, ancillary: (next(left), [], 0, None), self)
+        self.flow = self._flow = Flow(_NO_SOCKET, self)
+        self.flow.recv = lambda size, ancillary: (next(left), [], 0, None)
         self.flow.put = exchange.put
         self._exchange = exchange
+
+
+class _NoSocket:
+    def recvmsg(self) -> None: ...
+
+    def recvmsg_into(self, *_: object) -> None:
+        raise BlockingIOError
+
+
+_NO_SOCKET: Any = _NoSocket()
 
 
 class _NoPoller:
@@ -116,14 +128,17 @@ def test_flow_and_framer_agree_on_every_split(payloads: list[bytes], cuts: list[
     }[expected]
 
 
-def test_full_reads_are_followed_by_larger_ones_and_small_ones_by_the_usual() -> None:
-    flow = Flow(lambda size, ancillary: (b"", [], 0, None), None)  # pyright: ignore
-    flow.resize(READ_BYTES)
-    assert flow.size > READ_BYTES
-    flow.resize(READ_BYTES)
-    assert flow.size > READ_BYTES
-    flow.resize(300)
-    assert flow.size == READ_BYTES
+def test_large_reads_come_whole_and_small_ones_follow() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        flow = Flow(ours, None)  # pyright: ignore
+        ours.setblocking(False)
+        for size in (READ_BYTES - 1, READ_BYTES, READ_BYTES + 1, 50_000, 50_000, 3, READ_BYTES, 10):
+            sent = bytes(range(256)) * (size // 256) + b"x" * (size % 256)
+            theirs.sendall(sent)
+            data, *_ = flow.recv(READ_BYTES, 0)
+            data, _ = flow.whole(data, b"")
+            assert data == sent
 
 
 def test_reads_of_other_descriptors_are_handed_back_in_order() -> None:

@@ -16,7 +16,7 @@ from relaymark.trace import Capture, JournalWriter
 from relaymark.wire import Client, Exchange, parse_url, resolve
 
 _KEPT_AT_ONCE = 4
-_BACKLOG = 4096  # 0.1 GB of long streams; more than this are packed whatever else waits
+_BACKLOG_BYTES = 96 << 20  # 1,500 streams of 128 tokens; beyond it packing waits for nothing
 
 
 class Context:
@@ -40,6 +40,7 @@ class Context:
         self._cancel = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self._unkept: deque[Exchange] = deque()
+        self._unkept_bytes = 0
         self.failure: OSError | None = None  # the journal could not be written
 
     def next_leg_id(self) -> int:
@@ -72,14 +73,15 @@ class Context:
     def keep_soon(self, exchange: Exchange) -> None:
         """Has an attempt packed and journaled when the loop has time: what is to be sent comes first."""
         self._unkept.append(exchange)
+        self._unkept_bytes += exchange.weight
         if len(self._unkept) == 1:
             self._loop.call_soon(self._keep_some)
 
     def _keep_some(self) -> None:
         if not self.client.behind:
             self.keep_all(_KEPT_AT_ONCE)
-        elif len(self._unkept) > _BACKLOG:
-            self.keep_all(_KEPT_AT_ONCE * 8)
+        while self._unkept_bytes > _BACKLOG_BYTES:
+            self.keep_all(_KEPT_AT_ONCE)
         if self._unkept:
             self._loop.call_soon(self._keep_some)
 
@@ -90,9 +92,12 @@ class Context:
         """
         try:
             for _ in range(len(self._unkept) if most is None else min(most, len(self._unkept))):
-                self.keep(self.client.seal(self._unkept.popleft()))
+                exchange = self._unkept.popleft()
+                self._unkept_bytes -= exchange.weight
+                self.keep(self.client.seal(exchange))
         except OSError as error:
             self._unkept.clear()
+            self._unkept_bytes = 0
             self.failure = self.failure or error
 
     def keep(self, capture: Capture) -> None:

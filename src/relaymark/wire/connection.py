@@ -109,7 +109,7 @@ class Connection:
 
     def _connected(self) -> None:
         if self._target.tls is None:
-            self._flow = Flow(self._live_socket().recvmsg, self)
+            self._flow = Flow(self._live_socket(), self)
             self._poller.add_flow(self.fd, self._flow)
             self._begin()
             return
@@ -229,7 +229,7 @@ class Connection:
         if flow is None:
             return
         left, flow.budget = flow.budget, 0
-        flow.resize(len(data))
+        data, stamp = flow.whole(data, stamp)
         if self._store(exchange, data, now, stamp, since, left):
             flow.budget = exchange.budget
 
@@ -324,7 +324,7 @@ class Connection:
         """Carries nothing from now on."""
         self._exchange = None
         if self._flow is not None:
-            self._flow.budget = 0
+            self._flow.rest()
 
     def abort(self, end: TransferEnd, error: str) -> None:
         """Ends the exchange in flight from our side: a timeout or a cancellation."""
@@ -333,6 +333,7 @@ class Connection:
     def close(self) -> None:
         """Closes the socket; harmless when it is closed already."""
         sock, self._sock = self._sock, None
+        self._flow = None  # which has this connection for its owner: nobody collects cycles while a run goes on
         self.reusable = False
         if sock is not None:
             self._poller.remove(self.fd)

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from relaymark.wire.connection import Connection
 
 
+_READ_OVERHEAD = 250  # four objects of a read beside its bytes
+
+
 class Exchange:
     """State of one attempt. ``put`` takes four things per read: user stamp, kernel stamp, ``since``, the bytes.
 
@@ -96,6 +99,11 @@ class Exchange:
     def last_read(self) -> int:
         """User stamp of the last read; there must have been one."""
         return self.reads[-4]
+
+    @property
+    def weight(self) -> int:
+        """About the bytes of memory that it holds."""
+        return self._skipped + self.framer.announced + _READ_OVERHEAD * self.count
 
     def over(self, end: TransferEnd, error: str, ended: int, wall_offset: int) -> None:
         """Notes how and when it ended; nothing is packed yet."""

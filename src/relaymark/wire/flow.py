@@ -8,6 +8,7 @@ usual read touches is one :class:`Flow` and one list.
 
 from __future__ import annotations
 
+import socket
 import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
@@ -17,12 +18,19 @@ from relaymark.wire import stamps
 
 _now = time.monotonic_ns
 READABLE = 1  # EPOLLIN, POLLIN
-READ_BYTES = 4096
-_LARGE_READ_BYTES = 1 << 16
-_LONE_LINE = lone_chunk_lines(_LARGE_READ_BYTES)
+# What fits a block of Python's small-object allocator, which takes a copy of the right size when the read was shorter.
+# Above that, what `recvmsg` allocates is cut where it lies, and a hole in the heap that is too small for the next full
+# read is lost.
+READ_BYTES = 479
+# Larger reads go through one buffer for all connections: they are copied out at once, and none spans an await.
+_BUFFER = bytearray(1 << 17)
+_VIEW = memoryview(_BUFFER)
+_BUFFERS = (_BUFFER,)
+_LONE_LINE = lone_chunk_lines(len(_BUFFER))
 _ANCILLARY = stamps.ANCILLARY_BYTES
 _NO_STAMP = stamps.NO_STAMP
-_Recvmsg = Callable[[int, int], tuple[bytes, list[tuple[int, int, bytes]], int, Any]]
+_Ancillary = list[tuple[int, int, bytes]]
+_Recvmsg = Callable[[int, int], tuple[bytes, _Ancillary, int, Any]]
 
 
 class Receiver(Protocol):
@@ -46,29 +54,47 @@ class Flow:
     """The receiving half of a connection.
 
     Attributes:
-        recv: The socket's ``recvmsg``.
-        size: Bytes to ask for; more once a read was full.
+        recv: The socket's ``recvmsg``, or what stands in for it while reads are large.
         put: Takes what :class:`~relaymark.wire.exchange.Exchange` keeps of a read; that of the exchange in flight.
         budget: Bytes that may come as whole chunks without anyone looking: the rest of the cap on a body while that
             body ends between two chunks, else 0.
         owner: Takes every other read.
     """
 
-    __slots__ = ("budget", "owner", "put", "recv", "size")
+    __slots__ = ("_into", "_small", "budget", "owner", "put", "recv")
 
-    def __init__(self, recv: _Recvmsg, owner: Receiver) -> None:
-        self.recv = recv
-        self.size = READ_BYTES
+    def __init__(self, sock: socket.socket, owner: Receiver) -> None:
+        self.recv: _Recvmsg = sock.recvmsg
+        self._small: _Recvmsg = sock.recvmsg
+        self._into = sock.recvmsg_into
         self.put: Callable[[Any], None] = _nowhere
         self.budget = 0
         self.owner = owner
 
-    def resize(self, last: int) -> None:
-        """Asks for more after a read of ``last`` bytes that was full, and for little again after a small one."""
-        if last >= self.size:
-            self.size = _LARGE_READ_BYTES
-        elif last < READ_BYTES // 4:
-            self.size = READ_BYTES
+    def rest(self) -> None:
+        """Carries nothing from now on, and holds nothing of what it carried."""
+        self.put = _nowhere
+        self.budget = 0
+
+    def whole(self, data: bytes, stamp: bytes) -> tuple[bytes, bytes]:
+        """A read, and the kernel's stamp of its end, together with what more there is if it was a full one."""
+        if len(data) != READ_BYTES:
+            return data, stamp
+        try:
+            more, ancillary, _, _ = self._large(0, _ANCILLARY)
+        except OSError:
+            return data, stamp  # nothing more; or an error, which the next read will meet again
+        if not more:
+            return data, stamp
+        self.recv = self._large
+        return data + more, ancillary[0][2] if ancillary else _NO_STAMP
+
+    def _large(self, _: int, ancillary_bytes: int) -> tuple[bytes, _Ancillary, int, Any]:
+        """In place of ``recvmsg`` until a read is small again."""
+        size, ancillary, flags, address = self._into(_BUFFERS, ancillary_bytes)
+        if size < READ_BYTES:
+            self.recv = self._small
+        return bytes(_VIEW[:size]), ancillary, flags, address
 
 
 def _nowhere(_: object) -> None:
@@ -91,7 +117,7 @@ def read_ready(ready: Iterable[tuple[int, int]], flows: Mapping[int, Flow], sinc
             others.append((fd, event))
             continue
         try:
-            data, ancillary, _, _ = flow.recv(flow.size, _ANCILLARY)
+            data, ancillary, _, _ = flow.recv(READ_BYTES, _ANCILLARY)
         except BlockingIOError:
             continue
         except OSError as error:
