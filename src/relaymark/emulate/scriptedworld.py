@@ -214,7 +214,7 @@ def documents(prompt: str) -> list[str]:
 
 
 def _collapsed(lines: list[str]) -> str:
-    text = " ".join(lines)
+    text = " ".join(lines).strip()
     # Most passages come with single spaces already, and looking for others is ten times as fast as splitting.
     return " ".join(text.split()) if any(space in text for space in _OTHER_SPACE) else text
 
