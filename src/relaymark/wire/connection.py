@@ -333,7 +333,9 @@ class Connection:
     def close(self) -> None:
         """Closes the socket; harmless when it is closed already."""
         sock, self._sock = self._sock, None
-        self._flow = None  # which has this connection for its owner: nobody collects cycles while a run goes on
+        if self._flow is not None:
+            self._flow.end()
+            self._flow = None
         self.reusable = False
         if sock is not None:
             self._poller.remove(self.fd)

@@ -76,6 +76,11 @@ class Flow:
         self.put = _nowhere
         self.budget = 0
 
+    def end(self) -> None:
+        """Holds nothing any more, itself included: nobody collects cycles while a run goes on."""
+        self.rest()
+        self.recv = self._small
+
     def whole(self, data: bytes, stamp: bytes) -> tuple[bytes, bytes]:
         """A read, and the kernel's stamp of its end, together with what more there is if it was a full one."""
         if len(data) != READ_BYTES:
