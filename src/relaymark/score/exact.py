@@ -21,6 +21,7 @@ _FOLDED = str.maketrans(
     {"ø": "o", "æ": "ae", "œ": "oe", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i", "&": " and "}
 )
 _ACCENTS = re.compile("[\u0300-\u036f]")
+_SIGNS = re.compile(r"(?<=[a-z])(?:[+#]+)|(?<=\b[a-z])-$", re.ASCII)  # C++, C#, A-: without their signs all others
 _NOT_WORD = re.compile(r"[^\w]+|_")
 _APOSTROPHE = re.compile(r"(?<=\w)['’ʼ´`](?=\w)")
 _ARTICLE = re.compile(r"^(?:the|an|a) (?=\S)")
@@ -39,6 +40,7 @@ _ORDINALS = {
     "first": "1st", "second": "2nd", "third": "3rd", "fourth": "4th", "fifth": "5th", "sixth": "6th",
     "seventh": "7th", "eighth": "8th", "ninth": "9th", "tenth": "10th",
 }  # fmt: skip
+_SIGN = {"+": " plus ", "#": " sharp ", "-": " minus "}
 
 
 class Verdict(NamedTuple):
@@ -56,6 +58,7 @@ def normalise(text: str) -> str:
     said = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text).casefold())
     said = _ACCENTS.sub("", said).translate(_FOLDED)
     said = unicodedata.normalize("NFKC", _APOSTROPHE.sub("", said)).casefold()
+    said = _SIGNS.sub(lambda match: "".join(_SIGN[sign] for sign in match[0]), said.strip())
     words = _NOT_WORD.sub(" ", said).split()
     said = " ".join(_ORDINALS.get(word, word) for word in words)
     return _ARTICLE.sub("", _INITIALS.sub(r"\1", said))

@@ -32,4 +32,5 @@ def wilson(share: float, n: float, z: float = Z95) -> Interval:
     spread = z * z / n
     middle = (share + spread / 2) / (1 + spread)
     half = z / (1 + spread) * sqrt(share * (1 - share) / n + spread / (4 * n))
-    return Interval(max(0.0, middle - half), min(1.0, middle + half))
+    # At the ends the sum is exact on paper only.
+    return Interval(0.0 if share == 0 else max(0.0, middle - half), 1.0 if share == 1 else min(1.0, middle + half))

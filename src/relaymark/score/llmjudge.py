@@ -134,7 +134,7 @@ class LlmJudge:
     async def _one(self, client: Client, case: Case) -> Ruling:
         prompt = judge_prompt(case.question, case.gold, case.answer)
         problem = ""
-        used = 0
+        used = mute = 0
         for attempt in range(1, self.settings.attempts + 1):
             constrained = self.settings.constrained and not self.counts.unconstrained
             decoded = await self._ask(client, prompt, constrained)
@@ -151,7 +151,8 @@ class LlmJudge:
             problem = _problem(decoded)
             self.counts.problems[problem] = self.counts.problems.get(problem, 0) + 1
             self._mind(decoded)
-            if attempt == self.settings.attempts or not _worth(decoded, attempt):
+            mute += decoded.outcome.good
+            if attempt == self.settings.attempts or not _worth(decoded, mute):
                 break
             self.counts.retries += 1
             if not decoded.outcome.good:
@@ -214,12 +215,13 @@ def _said(decoded: Decoded) -> str:
     return (decoded.texts[0] if decoded.texts else "") or (decoded.reasonings[0] if decoded.reasonings else "")
 
 
-def _worth(decoded: Decoded, attempt: int) -> bool:
-    """Whether another attempt could go better. A reply without a verdict is asked for once more: temperature 0 will
-    mostly say the same again.
+def _worth(decoded: Decoded, mute: int) -> bool:
+    """Whether another attempt could go better.
+
+    A reply without a verdict is asked for once more: at temperature 0 most models will say the same again.
     """
     if decoded.outcome.good:
-        return attempt == 1
+        return mute == 1
     return decoded.outcome in _RETRIED or decoded.http_status in _RETRIED_STATUS
 
 

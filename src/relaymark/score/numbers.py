@@ -24,6 +24,7 @@ _NO_UNIT = re.compile(r"(?:st|nd|rd|th|'?s)\b", re.ASCII)
 _WORD_OR_HYPHEN = re.compile(r"[^\s-]+")
 _CODE = re.compile(r"0\d", re.ASCII)
 _LONGEST = 120
+_SYMBOL = 3  # letters of a unit's symbol, at most
 # What a unit is a multiple of: (dimension, factor). Equal values in other units of one dimension are equal.
 _UNITS: dict[str, tuple[str, Fraction]] = {}
 
@@ -61,6 +62,7 @@ class Quantity(NamedTuple):
 
     value: Fraction
     unit: str = ""
+    titled: bool = False  # the unit was a word with a capital: it may be a title's, and isn't left out
 
     def same(self, other: Quantity) -> bool:
         """Whether both say the same amount.
@@ -68,7 +70,7 @@ class Quantity(NamedTuple):
         Units of one dimension are converted, exactly. Where one side has no unit the values decide: the question has
         named it. Two different nouns are different things.
         """
-        if not self.unit or not other.unit or self.unit == other.unit:
+        if self.unit == other.unit or not ((self.unit and other.unit) or self.titled or other.titled):
             return self.value == other.value
         here, there = _UNITS.get(self.unit), _UNITS.get(other.unit)
         if here is None or there is None or here[0] != there[0]:
@@ -106,7 +108,7 @@ def parse_quantity(text: str) -> Quantity | None:
     if not rest:
         return Quantity(value, currency)
     unit = None if currency else _unit_name(rest)
-    return None if unit is None else Quantity(value, unit)
+    return None if unit is None else Quantity(value, unit, titled=rest[0].isupper() and len(rest) > _SYMBOL)
 
 
 def _spelled(text: str) -> tuple[Fraction, str] | None:
@@ -148,7 +150,7 @@ def _unit_name(text: str) -> str | None:
         for form in (candidate, candidate.removesuffix("s")):
             if form in _UNITS:
                 return _singular(form)
-    # A title may begin with a number ("21 Grams"): capitals make it one.
+    # Any other word with a capital makes a title of it: "Seven Samurai".
     if re.fullmatch(r"[a-zà-öø-ÿ]+(?: [a-zà-öø-ÿ]+)?", name):
         return _singular(name)
     return None
