@@ -37,6 +37,7 @@ def compose(world: World, entity: Entity, link: Link, plain: Callable[[str], str
     draws = world.draws(entity, 16)
     facts = world.facts(entity)
     name = plain(entity.ref)
+    it = IT.get(entity.kind, "")
 
     def state(fact: Fact, pattern: str) -> str:
         return capital(pattern.format(s=name, v=_running(world, fact, link))) + "."
@@ -63,8 +64,8 @@ def compose(world: World, entity: Entity, link: Link, plain: Callable[[str], str
             return sentence
         town = some("town") if "{town}" in sentence else ""
         house = some("school", "company") if "{house}" in sentence else ""
-        year, number = draws.between(1761, 1989), draws.between(11, 990)
-        return capital(sentence.format(it=IT.get(entity.kind, ""), n=number, year=year, town=town, house=house))
+        year, number = 1761 + draws.below(229), 11 + draws.below(980)
+        return capital(sentence.format(it=it, n=number, year=year, town=town, house=house))
 
     # All facts stand in the lead, which no window of 768 characters cuts, and some again further down, one a section:
     # a passage that names the subject over and over, but lacks a fact, would hide the one that has it.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from calendar import monthrange
 from collections.abc import Callable
 from functools import lru_cache
@@ -16,6 +17,7 @@ from relaymark.errors import ConfigError
 
 LEAST, MOST = 30, 100_000
 SITE = "https://world.example/wiki/"
+_SITE_FILE = SITE.partition("://")[2].replace("/", "_").replace(":", "_")
 MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
           "November", "December")  # fmt: skip
 _FIRST_BIRTH, _BIRTH_YEARS = 1700, 200
@@ -108,12 +110,12 @@ class World:
     def _entity(self, number: int) -> Entity:
         if not 0 <= number < self.pages:
             raise IndexError(number)
-        place = next(place for place, end in enumerate(self._ends) if number < end)
-        kind = _KINDS[place]
+        kind = _KINDS[bisect_right(self._ends, number)]
         rank = number - self._starts[kind]
         name = PATTERNS[kind].name_at(self._shuffles[kind](rank))
-        url = SITE + quote(name.replace(" ", "_"), safe="")
-        file = url.partition("://")[2].replace("/", "_").replace(":", "_")[:200] + ".html"
+        title = quote(name.replace(" ", "_"), safe="")
+        url = SITE + title
+        file = (_SITE_FILE + title)[:200] + ".html"
         return Entity(number, kind, rank, name, url, file)
 
     def facts(self, entity: Entity) -> list[Fact]:

@@ -7,6 +7,8 @@ one space.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from relaymark.data.world.article import compose
 from relaymark.data.world.entities import Entity, World
 
@@ -63,6 +65,7 @@ def _escape(text: str) -> str:
     return text.replace("&", "&amp;")
 
 
+@lru_cache(maxsize=4096)
 def _anchor(entity: Entity) -> str:
     # A percent sign in the file's name is itself escaped in a link to it.
     return f'<a href="{entity.file.replace("%", "%25")}">{_escape(entity.name)}</a>'
