@@ -13,12 +13,13 @@ from relaymark.dialects import Decoded, decode_capture
 from relaymark.relay.context import Context
 from relaymark.relay.plan import Retries
 from relaymark.trace import Capture, Outcome, TransferEnd
+from relaymark.wire import Client
 
 _LONGEST_WAIT_NS = 24 * 3600 * 1_000_000_000
 
 
 async def send_leg(context: Context, capture: Capture, body: bytes | memoryview) -> None:
-    """Sends one leg, again as the plan's policy says, and journals every attempt.
+    """Sends one leg of whose answer nothing is needed, again as the plan's policy says, and journals every attempt.
 
     All attempts share the leg's id; ``attempt`` counts from 1, ``final`` marks the last, ``first_sent`` is when the
     first one went, so that the last attempt's latency and the whole leg's can both be told.
@@ -27,31 +28,45 @@ async def send_leg(context: Context, capture: Capture, body: bytes | memoryview)
         OSError: The journal cannot be written.
     """
     head = b"%s%d\r\n\r\n" % (context.head, len(body))
-    policy = context.plan.retries
-    if policy.attempts == 1:
+    if context.plan.retries.attempts == 1:
         context.keep_soon(await context.client.exchange(capture, head, body))
         return
-    blank = msgspec.structs.replace(capture)
+    await converse(context, context.client, head, capture, body)
+
+
+async def converse(
+    context: Context, client: Client, head: bytes, capture: Capture, body: bytes | memoryview
+) -> tuple[Capture, Decoded]:
+    """The same for a leg whose answer the task goes on with; the last attempt and what it said.
+
+    Args:
+        context: The worker's journal, plan and retry policy.
+        client: Of the endpoint that is asked.
+        head: The request's head, whole.
+        capture: Identity of the leg; stamps and bytes are written here and in copies of it.
+        body: The request's body.
+    """
+    policy = context.plan.retries
+    blank = msgspec.structs.replace(capture) if policy.attempts > 1 else capture
     while True:
-        done = await context.client.send(capture, head, body)
+        done = await client.send(capture, head, body)
         done.first_sent = done.first_sent or done.sent
-        if done.attempt >= policy.attempts or context.cancelled:
-            break
         decoded = decode_capture(done, context.plan.max_body)
-        if not worth_another(decoded, policy):
+        if done.attempt >= policy.attempts or context.cancelled or not worth_another(decoded, policy):
             break
         done.final = False
         context.keep(done)
-        draw = Random(f"{context.plan.seed}/{done.task_id}/{done.attempt}")  # noqa: S311 - repeatable, not secret
+        draw = Random(f"{context.plan.seed}/{done.task_id}/{done.role}/{done.turn}/{done.attempt}")  # noqa: S311 - repeatable, not secret
         slept = await context.sleep(wait_ns(decoded, policy, done.attempt, draw, datetime.now(UTC)))
         capture = msgspec.structs.replace(blank, attempt=done.attempt + 1, first_sent=done.first_sent)
         if not slept:
             # The run was cancelled in the pause: the leg ends with an attempt that never went out.
             capture.started = capture.ended = time.monotonic_ns()
             capture.end, capture.error = TransferEnd.CANCELLED, "cancelled while waiting to try again"
-            done = capture
+            done, decoded = capture, decode_capture(capture, context.plan.max_body)
             break
     context.keep(done)
+    return done, decoded
 
 
 def worth_another(decoded: Decoded, policy: Retries) -> bool:

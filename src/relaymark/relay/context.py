@@ -6,17 +6,27 @@ import asyncio
 import os
 from collections import deque
 from pathlib import Path
+from typing import Protocol
 
-from relaymark.bench.secrets import request_headers
+from relaymark.bench.secrets import Endpoint, request_headers
 from relaymark.relay import records
 from relaymark.relay.pack import RequestPack
 from relaymark.relay.plan import Plan, request_head
 from relaymark.relay.redaction import Redactor
-from relaymark.trace import Capture, JournalWriter
+from relaymark.trace import Capture, JournalWriter, Leg
 from relaymark.wire import Client, Exchange, parse_url, resolve
 
 _KEPT_AT_ONCE = 4
 _BACKLOG_BYTES = 96 << 20  # 1,500 streams of 128 tokens; beyond it packing waits for nothing
+
+
+class Reachable(Endpoint, Protocol):
+    """An endpoint as a plan has it."""
+
+    @property
+    def verify_tls(self) -> bool:
+        """Whether its certificate is checked."""
+        ...
 
 
 class Context:
@@ -27,13 +37,12 @@ class Context:
     """
 
     def __init__(self, folder: Path, worker: int, plan: Plan) -> None:
-        target = resolve(parse_url(plan.url, verify_tls=plan.verify_tls))
+        self.folder = folder
         self.plan = plan
         self.worker = worker
-        self.client = Client(target, timeouts=plan.timeouts(), limits=plan.limits(), keep_alive=plan.keep_alive)
-        headers = request_headers(plan, os.environ)
-        self.head = request_head("POST", target.base_path + plan.path, target.host_header, headers)
-        self.redactor = Redactor.of(plan, os.environ)
+        self.clients: dict[tuple[str, bool], Client] = {}
+        self.client, self.head = self.reach(plan, plan.url, plan.path)
+        self.redactor = Redactor.of(plan, os.environ, *plan.speakers())
         self.pack = RequestPack(folder)
         self.journal = JournalWriter(folder, records.worker_stem(worker))
         self._legs = worker << 40
@@ -42,6 +51,21 @@ class Context:
         self._unkept: deque[Exchange] = deque()
         self._unkept_bytes = 0
         self.failure: OSError | None = None  # the journal could not be written
+
+    def reach(self, endpoint: Reachable, url: str, path: str) -> tuple[Client, bytes]:
+        """The client of an endpoint, one for each, and the head of a request to it up to its Content-Length.
+
+        Raises:
+            RelaymarkError: The URL, a header or the host's name cannot be used.
+        """
+        plan = self.plan
+        target = resolve(parse_url(url, verify_tls=endpoint.verify_tls))
+        client = self.clients.get((url, endpoint.verify_tls))
+        if client is None:
+            client = Client(target, timeouts=plan.timeouts(), limits=plan.limits(), keep_alive=plan.keep_alive)
+            self.clients[url, endpoint.verify_tls] = client
+        headers = request_headers(endpoint, os.environ)
+        return client, request_head("POST", target.base_path + path, target.host_header, headers)
 
     def next_leg_id(self) -> int:
         """A leg id no other worker gives out."""
@@ -56,7 +80,13 @@ class Context:
     def cancel(self) -> None:
         """Ends what is in flight and wakes whoever waits to try again."""
         self._cancel.set()
-        self.client.cancel_all()
+        for client in self.clients.values():
+            client.cancel_all()
+
+    def close_clients(self) -> None:
+        """Cancels what is in flight and closes every connection."""
+        for client in self.clients.values():
+            client.close()
 
     def begin_stage(self) -> None:
         """Makes sending possible again after a stage that was cancelled."""
@@ -99,6 +129,15 @@ class Context:
             self._unkept.clear()
             self._unkept_bytes = 0
             self.failure = self.failure or error
+
+    def keep_leg(self, leg: Leg) -> None:
+        """Appends a leg that needs no decoding to the journal: a search, a tool, a whole task.
+
+        Raises:
+            OSError: The journal cannot be written.
+        """
+        self.redactor.leg(leg)
+        self.journal.append(records.LEG, records.encode(leg))
 
     def keep(self, capture: Capture) -> None:
         """Appends an attempt to the journal.

@@ -36,7 +36,7 @@ class Decoder:
         self._source = _resume(folder, worker)
         self._sink = JournalWriter(folder, records.legs_stem(worker))
         self._sink.append(records.RESUME, b"")
-        self._redactor = Redactor.of(plan, os.environ)
+        self._redactor = Redactor.of(plan, os.environ, *plan.speakers())
         self._pack = RequestPack(folder)
         self._live = LiveBlock(folder, plan.workers + worker)
         self._ttfts: list[int] = []

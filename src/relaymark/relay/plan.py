@@ -6,7 +6,9 @@ from pathlib import Path
 
 import msgspec
 
+from relaymark.bench.secrets import Endpoint
 from relaymark.load import Part
+from relaymark.relay.rag.plan import RagPlan
 from relaymark.trace.runfolder import PLAN_FILE
 from relaymark.wire import Limits, Timeouts
 
@@ -56,6 +58,11 @@ class Plan(msgspec.Struct, kw_only=True):
     max_body: int = 64 << 20
     retries: Retries = msgspec.field(default_factory=Retries)
     stages: list[PlannedStage] = msgspec.field(default_factory=list[PlannedStage])
+    rag: RagPlan | None = None  # tasks are questions, not single requests
+
+    def speakers(self) -> list[Endpoint]:
+        """What requests go to beside the endpoint itself, for whoever must know the secrets."""
+        return [*self.rag.speakers.values()] if self.rag else []
 
     def timeouts(self) -> Timeouts:
         """The bounds on one attempt, for the wire."""

@@ -27,9 +27,12 @@ class Redactor:
         self._forms = sorted(forms, key=len, reverse=True)
 
     @classmethod
-    def of(cls, endpoint: Endpoint, environ: Mapping[str, str]) -> Redactor:
-        """The key's value and those of all variables that headers use. Never raises; an unset one is no secret."""
-        names = [endpoint.api_key_env, *(name for text in endpoint.headers.values() for name in _ENV_USE.findall(text))]
+    def of(cls, endpoint: Endpoint, environ: Mapping[str, str], *more: Endpoint) -> Redactor:
+        """Their keys' values and those of all variables that headers use. Never raises; an unset one is no secret."""
+        names: list[str] = []
+        for one in (endpoint, *more):
+            names.append(one.api_key_env)
+            names += [name for text in one.headers.values() for name in _ENV_USE.findall(text)]
         return cls(environ.get(name, "").strip() for name in names)
 
     def bytes(self, data: bytes) -> bytes:

@@ -25,7 +25,7 @@ from relaymark.relay.plan import read_part, read_plan
 from relaymark.relay.presence import Presence
 from relaymark.relay.stage import StageRun
 from relaymark.trace import Heartbeat, wall_offset_ns
-from relaymark.wire import new_loop
+from relaymark.wire import new_loop, summed
 
 _TICK_SECONDS = 0.05
 _TICKS_PER_BEAT = 5
@@ -63,7 +63,7 @@ class Worker:
             beat.cancel()
             if self._stage is not None:
                 self._end_now(self._stage)  # or its loops would send again on a client that is closed
-            self._context.client.close()
+            self._context.close_clients()
             self._context.keep_all()
             self._heartbeat()
             self._context.journal.close()
@@ -101,7 +101,7 @@ class Worker:
         received = os.read(0, 4096)
         if not received:
             # The coordinator died: what is journaled stays, nobody is left to tell.
-            self._context.client.close()
+            self._context.close_clients()
             self._context.keep_all()
             with contextlib.suppress(OSError):
                 self._context.journal.close()
@@ -126,16 +126,19 @@ class Worker:
             self._worst_late = max(self._worst_late, time.monotonic_ns() - expected - 1_000_000)
             tick += 1
             if tick % _TICKS_PER_BEAT == 0:
-                self._context.client.sweep()
+                for client in self._context.clients.values():
+                    client.sweep()
                 self._heartbeat()
             self._context.journal.flush()
             self._check_journal()
 
     def _heartbeat(self) -> None:
-        client = self._context.client
+        clients = self._context.clients.values()
         offset = wall_offset_ns()
-        client.set_wall_offset(offset)
-        counters = client.counters
+        for client in clients:
+            client.set_wall_offset(offset)
+        counters = summed(client.counters for client in clients)
+        in_flight = sum(client.in_flight for client in clients)
         due = self._due_before + (self._stage.due if self._stage else 0)
         beat = Heartbeat(
             worker=self._index,
@@ -147,7 +150,7 @@ class Worker:
             sent=counters.sent,
             ended=counters.ended,
             failed=counters.failed,
-            in_flight=client.in_flight,
+            in_flight=in_flight,
             bytes_in=counters.bytes_in,
             reads=counters.reads,
             backpressure=counters.backpressure,
@@ -160,8 +163,8 @@ class Worker:
         block[live.SENT] = counters.sent
         block[live.ENDED] = counters.ended
         block[live.FAILED] = counters.failed
-        block[live.IN_FLIGHT] = client.in_flight
-        block[live.READS] = counters.reads + client.reads_in_flight
+        block[live.IN_FLIGHT] = in_flight
+        block[live.READS] = counters.reads + sum(client.reads_in_flight for client in clients)
         block[live.DUE] = due
         block[live.STAGE] = self._stage_index
 

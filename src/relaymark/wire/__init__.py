@@ -1,6 +1,6 @@
 """How it is sent and stamped: sockets, HTTP/1.1 framing, TLS, kernel stamps, timeouts. The hot path; no JSON."""
 
-from relaymark.wire.client import Client, Counters
+from relaymark.wire.client import Client, Counters, summed
 from relaymark.wire.exchange import Exchange
 from relaymark.wire.limits import Limits, Timeouts
 from relaymark.wire.loop import HotLoop, loop_name, new_loop
@@ -21,4 +21,5 @@ __all__ = [
     "new_loop",
     "parse_url",
     "resolve",
+    "summed",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from relaymark.trace import Capture, TransferEnd, wall_offset_ns
@@ -29,6 +30,15 @@ class Counters:
     reads: int = 0
     backpressure: int = 0
     reconnects: int = 0
+
+
+def summed(every: Iterable[Counters]) -> Counters:
+    """The counters of several clients as if they were one."""
+    total = Counters()
+    for counters in every:
+        for name in Counters.__slots__:
+            setattr(total, name, getattr(total, name) + getattr(counters, name))
+    return total
 
 
 class Client:
