@@ -76,7 +76,8 @@ def compose(world: World, entity: Entity, link: Link, plain: Callable[[str], str
     if sections:
         sections[0] = (draws.one(FACTS_TITLE[entity.kind]), sections[0][1])
     for (_, sentences), statement in zip(sections, draws.some(again, len(sections)), strict=False):
-        sentences.insert(draws.below(len(sentences) + 1), statement)
+        # Never at a section's end: the last passage of a page may be a few words long.
+        sentences.insert(draws.below(len(sentences)), statement)
     notes = [_note(draws) for _ in range(draws.between(2, 4))]
     related = [link(other) for other in _neighbours(world, entity, 8)]
     return Article(
