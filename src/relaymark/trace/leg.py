@@ -43,6 +43,7 @@ class Kind(StrEnum):
     TOOL = "tool"
     JUDGE = "judge"
     WAIT = "wait"
+    TASK = "task"  # the whole of a task of many legs, which name it as their parent
 
 
 class TokenSource(StrEnum):
@@ -122,6 +123,9 @@ class Leg(msgspec.Struct, kw_only=True):
     bytes_in: int = 0
     bytes_out: int = 0
     items: int | None = None
+    # served by a stage of the pipeline's own, which tells how long the leg waited for its turn and how long it took
+    queued_ns: int | None = None
+    service_ns: int | None = None
     # outcome
     outcome: Outcome = Outcome.OK
     http_status: int | None = None

@@ -60,6 +60,8 @@ _COLUMNS: dict[str, pa.DataType] = {
     "bytes_in": _NS,
     "bytes_out": _NS,
     "items": _NS,
+    "queued_ns": _NS,
+    "service_ns": _NS,
     "outcome": _WORD,
     "http_status": pa.int32(),
     "finish_reason": _WORD,
