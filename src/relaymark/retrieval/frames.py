@@ -1,7 +1,7 @@
 """What the retrieval server and its client say to each other: msgpack in frames of a length and a body.
 
-A request is an array ``[id, kind, payload…]``, a reply ``[id, taken, begun, finished, batch, error, payload]`` with stamps
-in ns of CLOCK_MONOTONIC, which all processes of a host share.
+A request is an array ``[kind, id, payload…]``, a reply ``[id, taken, begun, finished, batch, error, payload]`` with
+stamps in ns of CLOCK_MONOTONIC, which all processes of a host share.
 """
 
 from __future__ import annotations

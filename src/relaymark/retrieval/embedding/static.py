@@ -1,0 +1,87 @@
+"""Static embeddings: the mean of a text's token vectors. No model runs, which is enough to exercise everything else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors.numpy import load_file
+
+from relaymark.errors import ConfigError
+from relaymark.retrieval.embedding.tokens import open_tokenizer
+from relaymark.retrieval.specs import EmbedderSpec
+
+_AT_ONCE = 2048  # texts
+
+
+class StaticEmbedder:
+    """A matrix of token vectors (``.safetensors``) and a tokenizer, as wordllama and model2vec have them."""
+
+    precision = "fp32"
+
+    def __init__(self, spec: EmbedderSpec) -> None:
+        weights, tokenizer = _files(spec)
+        tensors: dict[str, NDArray[Any]] = load_file(weights)
+        matrices = [tensor for tensor in tensors.values() if tensor.ndim == 2]
+        if len(matrices) != 1:
+            raise ConfigError(f"a static embedder has one matrix, this file has {len(matrices)}", where=str(weights))
+        self._matrix: NDArray[np.float32] = np.ascontiguousarray(matrices[0], dtype=np.float32)
+        self._tokenizer = open_tokenizer(tokenizer, None)
+        self._spec = spec
+        self.dimension = int(self._matrix.shape[1])
+        self.name = f"static {weights.stem}, {self.dimension} dimensions"
+
+    def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Vectors of passages."""
+        return self._embed([self._spec.passage_prefix + text for text in texts] if self._spec.passage_prefix else texts)
+
+    def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Vectors of queries."""
+        return self._embed([self._spec.query_prefix + text for text in texts] if self._spec.query_prefix else texts)
+
+    def _embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        vectors = np.zeros((len(texts), self.dimension), np.float32)
+        for begin in range(0, len(texts), _AT_ONCE):
+            some = list(texts[begin : begin + _AT_ONCE])
+            encoded = self._tokenizer.encode_batch_fast(some, add_special_tokens=False)
+            ids = [one.ids for one in encoded]
+            counts = np.fromiter(map(len, ids), np.int64, len(ids))
+            if not counts.any():
+                continue
+            flat = np.fromiter(chain.from_iterable(ids), np.int64, int(counts.sum()))
+            filled = np.flatnonzero(counts)
+            starts = np.concatenate(([0], np.cumsum(counts[filled])[:-1]))
+            sums = np.add.reduceat(self._matrix[np.minimum(flat, len(self._matrix) - 1)], starts, axis=0)
+            vectors[begin + filled] = sums / counts[filled, None]
+        if self._spec.normalise:
+            norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+            np.divide(vectors, norms, out=vectors, where=norms > 0)
+        return vectors
+
+
+def _files(spec: EmbedderSpec) -> tuple[Path, Path]:
+    folder = Path(spec.path)
+    if spec.path == "wordllama":
+        package = find_spec("wordllama")
+        if package is None or package.origin is None:
+            raise ConfigError(
+                "the package wordllama isn't installed",
+                where="embedder.path",
+                mend="pip install 'relaymark[rag]', or name a folder with a static model",
+            )
+        home = Path(package.origin).parent
+        weights, tokenizers = sorted(home.glob("weights/*.safetensors")), sorted(home.glob("tokenizers/*.json"))
+    else:
+        weights, tokenizers = sorted(folder.glob("*.safetensors")), sorted(folder.glob("tokenizer.json"))
+    if spec.tokenizer:
+        tokenizers = [Path(spec.tokenizer)]
+    if not weights or not tokenizers:
+        raise ConfigError(
+            "there is no static model here", where=str(folder), mend="it has a *.safetensors file and a tokenizer.json"
+        )
+    return weights[0], tokenizers[0]
