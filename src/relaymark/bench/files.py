@@ -13,14 +13,17 @@ from ruamel.yaml import YAML
 from ruamel.yaml.representer import SafeRepresenter
 
 from relaymark.bench._explain import explain
+from relaymark.bench._fields import shown
 from relaymark.bench._shorthand import parse_load, parse_prompts
 from relaymark.bench._source import KeyPath, Source, dotted, parse_scalar, parse_source, parse_value, read_source
 from relaymark.bench.model import Benchmark
+from relaymark.bench.rag_ask import RagAsk
 from relaymark.errors import ConfigError
 
 # Beside this file and not through importlib.resources: uvloop and msgspec keep the package from running out of a
 # zip anyway, and that import alone costs 20 ms at start-up.
 _PRESETS = Path(__file__).parent / "presets"
+_KINDS: dict[str, type[Benchmark]] = {"rag-ask": RagAsk}
 
 
 def load_benchmark(path: Path, overrides: Sequence[str] = (), options: Mapping[str, Any] | None = None) -> Benchmark:
@@ -40,7 +43,7 @@ def load_benchmark(path: Path, overrides: Sequence[str] = (), options: Mapping[s
     prompts: Any = source.data.get("prompts")
     if isinstance(prompts, dict) and isinstance(name := cast(dict[str, Any], prompts).get("file"), str):
         prompts["file"] = str(path.parent.absolute() / name)
-    return _resolve(source, overrides, options)
+    return _resolve(source, overrides, options, path.parent.absolute())
 
 
 def load_preset(name: str, overrides: Sequence[str] = (), options: Mapping[str, Any] | None = None) -> Benchmark:
@@ -60,7 +63,7 @@ def load_preset(name: str, overrides: Sequence[str] = (), options: Mapping[str, 
 
 def list_presets() -> list[str]:
     """Return the names of the packaged benchmarks, sorted: ``["quick/chat"]``."""
-    return sorted(path.relative_to(_PRESETS).with_suffix("").as_posix() for path in _PRESETS.glob("*/*.yaml"))
+    return sorted(path.relative_to(_PRESETS).with_suffix("").as_posix() for path in _PRESETS.glob("*/**/*.yaml"))
 
 
 def build_benchmark(options: Mapping[str, Any], overrides: Sequence[str] = ()) -> Benchmark:
@@ -77,18 +80,37 @@ def build_benchmark(options: Mapping[str, Any], overrides: Sequence[str] = ()) -
     return _resolve(Source(data={}, name="the command line"), overrides, options)
 
 
-def _resolve(source: Source, overrides: Sequence[str], options: Mapping[str, Any] | None) -> Benchmark:
+def _resolve(
+    source: Source, overrides: Sequence[str], options: Mapping[str, Any] | None, base: Path | None = None
+) -> Benchmark:
     for key, value in (options or {}).items():
         if value is not None:
             path = _split(key)
             _set(source, path, value, f"--{str(path[-1]).replace('_', '-')}")
     apply_overrides(source, overrides)
+    model = _model(source)
     try:
-        benchmark = Benchmark.model_validate(source.data)
+        benchmark = model.model_validate(source.data)
     except ValidationError as error:
-        raise explain(error, source, Benchmark) from None
+        raise explain(error, source, model) from None
+    if isinstance(benchmark, RagAsk):
+        benchmark = benchmark.anchored_to(base or Path.cwd())
     anchored = benchmark.prompts.anchored(Path.cwd())
     return benchmark if anchored is benchmark.prompts else benchmark.model_copy(update={"prompts": anchored})
+
+
+def _model(source: Source) -> type[Benchmark]:
+    """What kind of benchmark the file says it is; requests to one endpoint where it says nothing."""
+    kind = source.data.get("kind")
+    if kind is None:
+        return Benchmark
+    if kind not in _KINDS:
+        raise ConfigError(
+            f"kind must be one of {', '.join(_KINDS)}, got {shown(kind)}",
+            where=source.place(("kind",)),
+            mend="leave it out for requests to one endpoint",
+        )
+    return _KINDS[kind]
 
 
 def apply_overrides(source: Source, overrides: Sequence[str]) -> None:
@@ -193,7 +215,14 @@ def dump_benchmark(benchmark: Benchmark) -> str:
                 del data[key]
     else:
         del data["stages"]
+    if isinstance(benchmark, RagAsk):
+        del data["prompts"]
+        return _yaml(data)
     data["prompts"] = {key: value for key, value in data["prompts"].items() if value not in (None, False)}
+    return _yaml(data)
+
+
+def _yaml(data: dict[str, Any]) -> str:
     yaml = YAML(typ="safe", pure=True)
     yaml.Representer = _Representer
     yaml.default_flow_style = False

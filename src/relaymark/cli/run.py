@@ -18,6 +18,8 @@ Runs one benchmark.
   relaymark run chat --url http://127.0.0.1:8000 --model my-model --load poisson:4/s --duration 60s
   relaymark run my-benchmark.yaml --set load.rate=8
   relaymark run quick/chat --url http://127.0.0.1:8000
+  relaymark run rag-build my-corpus.yaml
+  relaymark run rag-ask my-questions.yaml --url http://127.0.0.1:8000 --load concurrency:16
 
 TARGET is `chat` (everything from options), a YAML file, or a preset's name."""
 
@@ -38,6 +40,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None: 
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("target", metavar="TARGET", help="chat, a YAML file, or a preset such as quick/chat")
+    parser.add_argument("file", metavar="FILE", nargs="?", type=Path, help="the file of rag-ask or rag-build")
     parser.add_argument("--url", help="base URL of the endpoint, e.g. http://127.0.0.1:8000")
     parser.add_argument("--model", help="model to ask for; may be left out where the endpoint serves just one")
     parser.add_argument("--dialect", help="openai-chat (default) | openai-completions | openai-responses | …")
@@ -83,6 +86,12 @@ def resolve_benchmark(options: argparse.Namespace) -> tuple[Benchmark, Path]:
 
     laid = _laid_over(options)
     target: str = options.target
+    if target == "rag-ask" and not Path(target).is_file():
+        if options.file is None:
+            raise ConfigError(
+                "No benchmark file was named.", where="relaymark run rag-ask", mend="relaymark run rag-ask FILE.yaml"
+            )
+        target = str(options.file)
     path = Path(target)
     here = Path.cwd()
     if target == "chat" and not path.is_file():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from relaymark.dialects.any_json import AnyJson
 from relaymark.dialects.decoded import Channel, Decoded, Delta, ToolCall
 from relaymark.dialects.decoding import decode_with
 from relaymark.dialects.dialect import Dialect
@@ -41,9 +42,9 @@ __all__ = [
 ]
 
 _ALL: Final[tuple[Dialect, ...]] = (OpenAIChat(), OpenAICompletions(), OpenAIResponses(), OpenAIEmbeddings())
-_BY_NAME: Final[dict[str, Dialect]] = {dialect.name: dialect for dialect in _ALL}
+_BY_NAME: Final[dict[str, Dialect]] = {dialect.name: dialect for dialect in (*_ALL, AnyJson())}
 
-DIALECTS: Final[tuple[str, ...]] = tuple(_BY_NAME)
+DIALECTS: Final[tuple[str, ...]] = tuple(dialect.name for dialect in _ALL)
 """Names of the APIs spoken here."""
 
 

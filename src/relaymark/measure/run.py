@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import msgspec
+import numpy as np
 import pyarrow as pa
 
 from relaymark.bench import Benchmark, SloSpec, load_benchmark
+from relaymark.bench.rag_ask import RagAsk
 from relaymark.measure.inputs import Gates, RunInfo, Slo, StageInfo
 from relaymark.measure.summarise import summarise
 from relaymark.measure.summary import Summary
@@ -29,9 +32,20 @@ def summarise_run(folder: Path) -> Summary:
     bench = load_benchmark(config)
     trace = Trace(folder / TRACE_FILE)
 
-    def legs(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        return trace.batches(columns)
+    pipeline = isinstance(bench, RagAsk)
 
+    def legs(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        if not pipeline:
+            yield from trace.batches(columns)
+            return
+        # Of tasks of many legs it is the LLM calls that the stage's own figures are about.
+        for batch in trace.batches([*columns, "kind"]):
+            kinds = np.array(batch["kind"].cast(pa.string()).to_pylist())
+            calls = batch.filter(pa.array(kinds == "llm"))
+            if calls.num_rows:
+                yield calls.select(list(columns))
+
+    run = [stage for stage in record.stages if not stage.warmup and stage.started_ns is not None]
     info = RunInfo(
         run_id=record.run_id,
         name=record.name,
@@ -46,22 +60,30 @@ def summarise_run(folder: Path) -> Summary:
         environment=record.environment,
         server=record.server,
         notes=record.notes,
-        stages=[_stage(stage) for stage in record.stages if not stage.warmup and stage.started_ns is not None],
+        stages=[_stage(stage, pipeline) for stage in run],
         slos=[_slo(spec) for spec in bench.slo_specs()],
         gates=_gates(bench),
         crashed_workers=record.crashed_workers,
     )
-    return summarise(legs, read_heartbeats(folder / HEALTH_FILE), info)
+    summary = summarise(legs, read_heartbeats(folder / HEALTH_FILE), info)
+    if not pipeline:
+        return summary
+    from relaymark.measure.tasks import summarise_tasks  # noqa: PLC0415 - only such runs load it
+
+    tasks = summarise_tasks(folder, trace, {stage.index: stage.started_ns or 0 for stage in run})
+    stages = [msgspec.structs.replace(stage, tasks=tasks.get(stage.index)) for stage in summary.stages]
+    return msgspec.structs.replace(summary, stages=stages)
 
 
-def _stage(stage: StageRecord) -> StageInfo:
+def _stage(stage: StageRecord, pipeline: bool) -> StageInfo:
+    # Only whole tasks have a place in the schedule, and their number is not that of the calls.
     return StageInfo(
         index=stage.index,
         name=stage.name,
         load=stage.load,
-        open_loop=stage.open_loop,
-        offered_rate=stage.offered_rate,
-        requests=stage.planned,
+        open_loop=stage.open_loop and not pipeline,
+        offered_rate=None if pipeline else stage.offered_rate,
+        requests=None if pipeline else stage.planned,
         duration_ns=stage.duration_ns,
         start_ns=stage.started_ns,
     )

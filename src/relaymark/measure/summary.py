@@ -65,6 +65,53 @@ class Point(msgspec.Struct, kw_only=True, frozen=True):
     task_id: int
 
 
+class Spread(msgspec.Struct, kw_only=True, frozen=True):
+    """A few figures of one time, ns; ``with_failures`` counts what failed as infinitely slow (``None``)."""
+
+    count: int
+    mean: float
+    quantiles: dict[str, float]  # p50, p90, p99: lower-rank order statistics
+    with_failures: dict[str, float | None]
+    maximum: float
+
+
+class TaskLegs(msgspec.Struct, kw_only=True, frozen=True):
+    """All legs of one name (an LLM's role, or a kind of work) in the tasks of a stage."""
+
+    name: str
+    kind: str
+    calls: int
+    failed: int
+    latency: Spread | None
+    ttft: Spread | None
+    queued: Spread | None  # waiting for its turn at the stage that served it
+    service: Spread | None  # being served
+    share: float  # its time, summed, over that of all tasks, summed: where the time goes when nothing overlaps
+    prompt_tokens: float | None  # a call
+    completion_tokens: float | None
+    cached_share: float | None  # of the prompt tokens, where the server tells
+    batch: float | None  # calls served together
+
+
+class Tasks(msgspec.Struct, kw_only=True, frozen=True):
+    """The tasks of a stage, where a task has many legs."""
+
+    tasks: int
+    failed: int
+    rate: float  # tasks/s that ended well, from the stage's start to the last task's end
+    latency: Spread | None
+    latency_scheduled: Spread | None  # from the scheduled time, where the load has a schedule
+    llm_calls: float | None  # a task
+    prompt_tokens: float | None
+    completion_tokens: float | None
+    cached_share: float | None
+    busy_share: float | None  # of the time with at least one LLM call in flight
+    iterations: dict[str, int]  # rounds of the loop → tasks
+    legs: list[TaskLegs]
+    fallbacks: dict[str, int]  # replies that were not what was asked for
+    replay: dict[str, int]  # what became of recorded replies
+
+
 class Stage(msgspec.Struct, kw_only=True, frozen=True):
     """One stage: a load level held for a while."""
 
@@ -100,6 +147,7 @@ class Stage(msgspec.Struct, kw_only=True, frozen=True):
     retries: int = 0  # attempts after the first, over all requests
     retried: int = 0  # requests that needed more than one
     reconnects: int = 0  # kept-alive connections that died before they were used: sent again once, no failure
+    tasks: Tasks | None = None  # where a task is more than one request; the stage's other figures are its LLM calls
     tps_per_user: float | None = None  # tokens/s: 1 / p90 of TPOT (MLPerf Endpoints); None without TPOT
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import deque
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -29,6 +30,14 @@ class Reachable(Endpoint, Protocol):
         ...
 
 
+@dataclass(slots=True)
+class TaskCounts:
+    """Tasks of many legs that are over; stays at zero where every task is one request."""
+
+    ended: int = 0
+    failed: int = 0
+
+
 class Context:
     """Built once per worker, inside its event loop.
 
@@ -50,6 +59,7 @@ class Context:
         self._loop = asyncio.get_running_loop()
         self._unkept: deque[Exchange] = deque()
         self._unkept_bytes = 0
+        self.tasks = TaskCounts()
         self.failure: OSError | None = None  # the journal could not be written
 
     def reach(self, endpoint: Reachable, url: str, path: str) -> tuple[Client, bytes]:

@@ -20,8 +20,9 @@ from pathlib import Path
 from relaymark.errors import RelaymarkError
 from relaymark.relay import live
 from relaymark.relay.live import LiveBlock, create_live
-from relaymark.relay.plan import Plan, PlannedStage, read_plan
+from relaymark.relay.plan import Plan, PlannedStage, read_plan, write_plan
 from relaymark.relay.presence import Presence
+from relaymark.retrieval.process import RetrievalServer
 from relaymark.trace import RunRecord, StageRecord, read_run_record, write_run_record
 
 _READY_SECONDS = 60.0
@@ -30,6 +31,7 @@ _PER_CONNECTION_NS = 100_000  # to open one ahead of a closed loop's start
 _POLL_SECONDS = 0.1
 _LAST_WORDS_SECONDS = 10.0
 _FEW_REQUESTS = 200
+_COUNTED = (live.SENT, live.ENDED, live.FAILED, live.TOKENS, live.TASKS_ENDED, live.TASKS_FAILED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +152,7 @@ class Coordinator:
         create_live(folder, self._plan.workers)
         self._blocks = [LiveBlock(folder, row) for row in range(2 * self._plan.workers)]
         self._workers: list[Worker] = []
+        self._retrieval: RetrievalServer | None = None
         self._selector = selectors.DefaultSelector()
 
     def run(self) -> RunRecord:
@@ -171,6 +174,7 @@ class Coordinator:
                 self._run_stage(stage)
         finally:
             statuses = [worker.end() for worker in self._workers]
+            self._end_retrieval()
             self._selector.close()
             for number, handler in handlers.items():
                 signal.signal(number, handler)
@@ -179,6 +183,7 @@ class Coordinator:
         return self._record
 
     def _start(self) -> None:
+        self._start_retrieval()
         self._workers = [Worker(self._folder, index) for index in range(self._plan.workers)]
         for worker in self._workers:
             if worker.process.stdout is not None:
@@ -193,6 +198,20 @@ class Coordinator:
                         where=str(self._folder / "worker.log"),
                     )
 
+    def _start_retrieval(self) -> None:
+        """Starts the process that serves the pipeline's own stages, and tells the workers where it is."""
+        rag = self._plan.rag
+        if rag is not None and rag.server is not None:
+            self._retrieval = RetrievalServer(rag.server, self._folder / "retrieval.log")
+            rag.socket = str(self._retrieval.socket)
+            write_plan(self._folder, self._plan)
+
+    def _end_retrieval(self) -> None:
+        if self._retrieval is not None:
+            if not self._retrieval.alive:
+                self._record.notes.append("The retrieval server ended before the run did; see retrieval.log.")
+            self._retrieval.stop()
+
     def _run_stage(self, stage: PlannedStage) -> None:
         record = self._stage_record(stage.index)
         start = time.monotonic_ns() + _HEAD_START_NS + (record.slots or 0) * _PER_CONNECTION_NS
@@ -202,7 +221,7 @@ class Coordinator:
             worker.tell(f"stage {stage.index} {start}")
             if self._worth_decoding_beside:
                 worker.start_decoder()
-        before = {word: live.total(self._blocks, word) for word in (live.SENT, live.ENDED, live.FAILED, live.TOKENS)}
+        before = {word: live.total(self._blocks, word) for word in _COUNTED}
         last = (time.monotonic(), 0, 0)
         rates = (0.0, 0.0)
         while any(worker.alive and worker.done < stage.index for worker in self._workers):
@@ -235,8 +254,8 @@ class Coordinator:
             elapsed=max(0.0, (time.monotonic_ns() - (stage.started_ns or 0)) / 1e9),
             planned=None if stage.duration_ns is None else stage.duration_ns / 1e9,
             sent=since(live.SENT),
-            ended=since(live.ENDED),
-            failed=since(live.FAILED),
+            ended=since(live.TASKS_ENDED if self._plan.rag else live.ENDED),
+            failed=since(live.TASKS_FAILED if self._plan.rag else live.FAILED),
             in_flight=live.total(self._blocks, live.IN_FLIGHT),
             reads_rate=rates[0],
             tokens=since(live.TOKENS),

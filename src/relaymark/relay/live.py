@@ -23,6 +23,8 @@ DECODED_GOOD: Final = 7
 TOKENS: Final = 8
 TTFT_P50: Final = 9
 STAGE: Final = 10
+TASKS_ENDED: Final = 11
+TASKS_FAILED: Final = 12
 _WORDS: Final = 16
 
 

@@ -59,8 +59,9 @@ def _merge(folder: Path, record: RunRecord) -> RunRecord:
             ended[worker] = 0
             for kind, payload in committed(folder, worker):
                 if kind == records.LEG:
-                    writer.add(records.decode_leg(payload))
-                    ended[worker] += 1
+                    leg = records.decode_leg(payload)
+                    writer.add(leg)
+                    ended[worker] += bool(leg.endpoint)  # what was served here was never counted as sent
                 elif kind == records.HEARTBEAT:
                     last[worker] = records.decode_heartbeat(payload)
                     health.write(msgspec.json.encode(last[worker]) + b"\n")

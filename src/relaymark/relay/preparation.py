@@ -12,6 +12,7 @@ from pathlib import Path
 
 from relaymark import __version__
 from relaymark.bench import Benchmark, StageSpec, dump_benchmark
+from relaymark.bench.rag_ask import RagAsk
 from relaymark.bench.secrets import request_headers
 from relaymark.data import PromptSet, load_prompts
 from relaymark.dialects import Dialect, dialect
@@ -44,6 +45,10 @@ def prepare(bench: Benchmark, parent: Path, base_dir: Path) -> Path:
         UnreachableError: The endpoint does not answer.
         TraceError: The folder cannot be made.
     """
+    if isinstance(bench, RagAsk):
+        from relaymark.relay.rag.preparation import prepare_rag  # noqa: PLC0415 - it builds on this file
+
+        return prepare_rag(bench, parent)
     endpoint = bench.endpoint
     api = dialect(endpoint.dialect)
     prompts = load_prompts(bench.prompt_source(), seed=bench.seed, base_dir=base_dir)
@@ -75,15 +80,15 @@ def _fill(
 ) -> None:
     endpoint = bench.endpoint
     model = endpoint.model or ""
-    counts = [_planned(schedule) for schedule in schedules]
+    counts = [planned_of(schedule) for schedule in schedules]
     firsts, needed = _prompt_ranges(counts, stages)
     count, digest = write_pack(folder, _bodies(bench, api, model, prompts, min(needed, len(prompts))))
-    workers = _workers(bench, schedules)
+    workers = workers_of(bench, schedules)
     planned = [
         PlannedStage(index=stage.index, warmup=stage.index < 0, first_prompt=first)
         for stage, first in zip(stages, firsts, strict=True)
     ]
-    plan = _plan(bench, api, model, workers, planned)
+    plan = plan_of(bench, api, model, workers, planned)
     write_plan(folder, plan)
     for schedule in schedules:
         for part in partition(schedule, workers):
@@ -102,14 +107,15 @@ def _fill(
         schedule_sha256=schedule_sha256(schedules),
         prompts_sha256=digest,
         prompts=count,
-        stages=[_stage_record(stage, schedule) for stage, schedule in zip(stages, schedules, strict=True)],
+        stages=[stage_record_of(stage, schedule) for stage, schedule in zip(stages, schedules, strict=True)],
         environment=environment(),
         server=facts,
     )
     write_run_record(folder, record)
 
 
-def _planned(schedule: Schedule) -> int | None:
+def planned_of(schedule: Schedule) -> int | None:
+    """How many tasks a schedule has; ``None`` where only time limits it."""
     return schedule.requests if schedule.times is None else len(schedule.times)
 
 
@@ -156,7 +162,7 @@ def _bodies(bench: Benchmark, api: Dialect, model: str, prompts: PromptSet, coun
         yield body
 
 
-def _workers(bench: Benchmark, schedules: list[Schedule]) -> int:
+def workers_of(bench: Benchmark, schedules: list[Schedule]) -> int:
     """How many workers: as asked for, never more than a closed loop has slots to fill.
 
     ``auto`` leaves one core to the system and to a server on the same machine.
@@ -166,7 +172,8 @@ def _workers(bench: Benchmark, schedules: list[Schedule]) -> int:
     return max(1, min(wanted, most))
 
 
-def _plan(bench: Benchmark, api: Dialect, model: str, workers: int, stages: list[PlannedStage]) -> Plan:
+def plan_of(bench: Benchmark, api: Dialect, model: str, workers: int, stages: list[PlannedStage]) -> Plan:
+    """What the workers are told of a benchmark."""
     endpoint, timeouts, retries = bench.endpoint, bench.timeouts, bench.retries
     return Plan(
         run_id=f"{time.strftime('%Y%m%d%H%M%S')}-{uuid.uuid4().hex[:8]}",
@@ -202,7 +209,8 @@ def _plan(bench: Benchmark, api: Dialect, model: str, workers: int, stages: list
     )
 
 
-def _stage_record(stage: StageSpec, schedule: Schedule) -> StageRecord:
+def stage_record_of(stage: StageSpec, schedule: Schedule) -> StageRecord:
+    """What the run's record says of a stage."""
     return StageRecord(
         index=stage.index,
         name=stage.name,
@@ -210,7 +218,7 @@ def _stage_record(stage: StageSpec, schedule: Schedule) -> StageRecord:
         open_loop=schedule.open_loop,
         warmup=stage.index < 0,
         slots=schedule.slots or None,
-        planned=_planned(schedule),
+        planned=planned_of(schedule),
         duration_ns=schedule.duration,
         offered_rate=schedule.offered_rate,
     )

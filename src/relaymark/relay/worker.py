@@ -14,6 +14,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from relaymark.errors import RelaymarkError
@@ -23,7 +24,7 @@ from relaymark.relay.context import Context
 from relaymark.relay.live import LiveBlock
 from relaymark.relay.plan import read_part, read_plan
 from relaymark.relay.presence import Presence
-from relaymark.relay.stage import StageRun
+from relaymark.relay.stage import StageRun, Task
 from relaymark.trace import Heartbeat, wall_offset_ns
 from relaymark.wire import new_loop, summed
 
@@ -41,6 +42,7 @@ class Worker:
         self._context = Context(folder, index, read_plan(folder))
         self._live = LiveBlock(folder, index)
         self._stage: StageRun | None = None
+        self._task: Task = run_chat
         self._stage_index = -1
         self._due_before = 0
         self._orders: asyncio.Queue[list[str]] = asyncio.Queue()
@@ -52,6 +54,11 @@ class Worker:
         loop = asyncio.get_running_loop()
         loop.add_reader(0, self._on_control)
         beat = asyncio.ensure_future(self._beat())
+        try:
+            self._task, close = await _tasks(self._context)
+        except RelaymarkError:
+            beat.cancel()
+            raise
         _say("ready")
         try:
             while True:
@@ -64,13 +71,14 @@ class Worker:
             if self._stage is not None:
                 self._end_now(self._stage)  # or its loops would send again on a client that is closed
             self._context.close_clients()
+            close()
             self._context.keep_all()
             self._heartbeat()
             self._context.journal.close()
 
     async def _run_stage(self, index: int, start_ns: int, beat: asyncio.Future[None]) -> None:
         planned = next(stage for stage in self._context.plan.stages if stage.index == index)
-        self._stage = StageRun(self._context, planned, read_part(self._folder, index, self._index), run_chat)
+        self._stage = StageRun(self._context, planned, read_part(self._folder, index, self._index), self._task)
         self._stage_index = index
         running = asyncio.ensure_future(self._stage.run(start_ns))
         # A heartbeat that fails (disk full) must end the stage too: nothing it measures could be kept.
@@ -167,6 +175,19 @@ class Worker:
         block[live.READS] = counters.reads + sum(client.reads_in_flight for client in clients)
         block[live.DUE] = due
         block[live.STAGE] = self._stage_index
+        block[live.TASKS_ENDED] = self._context.tasks.ended
+        block[live.TASKS_FAILED] = self._context.tasks.failed
+
+
+async def _tasks(context: Context) -> tuple[Task, Callable[[], None]]:
+    """What a task of this run is, and what to call when there will be no more."""
+    rag = context.plan.rag
+    if rag is None:
+        return run_chat, lambda: None
+    from relaymark.relay.rag.task import QuestionTasks  # noqa: PLC0415 - only such runs load it
+
+    tasks = await QuestionTasks.open(context, rag)
+    return tasks.run, tasks.close
 
 
 def _say(line: str) -> None:

@@ -42,6 +42,7 @@ class TaskAnswer(msgspec.Struct, kw_only=True, omit_defaults=True):
     iterations: int | None = None
     llm_calls: int | None = None
     answer_tokens: int | None = None  # completion tokens of the call that gave the answer, reasoning included
+    fallbacks: dict[str, int] = {}  # replies that were not what was asked for, by role and reason
     replay: dict[str, int] = {}  # what became of recorded responses: how many were used, missing, mismatched
 
 

@@ -6,6 +6,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from relaymark.retrieval.specs import ServerSpec
+
 Role = Literal["queries", "relevance", "sufficiency", "answer"]
 ROLES: tuple[Role, ...] = ("queries", "relevance", "sufficiency", "answer")
 QUESTIONS_FILE = "questions.jsonl"
@@ -54,7 +56,8 @@ class RagPlan(msgspec.Struct, kw_only=True):
     questions: int
     rules: Rules = Rules()
     speakers: dict[Role, Speaker] = {}
-    socket: str = ""  # of the retrieval server
+    server: ServerSpec | None = None  # what the retrieval server serves
+    socket: str = ""  # where it does; known when it has started
     rerank: bool = False
     replay: str = ""  # a recording that drives the pipeline while live calls are timed
     service: ServiceSpec | None = None

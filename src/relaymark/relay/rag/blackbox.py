@@ -1,0 +1,102 @@
+"""A RAG service of the user's, asked as a whole: one request a question."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, cast
+
+import msgspec
+
+from relaymark.dialects.response import parse_response
+from relaymark.relay.attempts import converse
+from relaymark.relay.context import Context
+from relaymark.relay.rag.pipeline import CallFailedError, Progress
+from relaymark.relay.rag.plan import ServiceSpec
+from relaymark.trace import Capture
+
+_STEP = re.compile(r"\.([A-Za-z_][A-Za-z0-9_-]*)|\[(\d+|\*)\]|\['([^']+)'\]")
+_PLACE = "${question}"
+
+
+class Service:
+    """Asks it. Its response must be one JSON document; times are those of its leg.
+
+    Raises:
+        RelaymarkError: The URL or a header cannot be used.
+    """
+
+    def __init__(self, context: Context, spec: ServiceSpec) -> None:
+        plan = context.plan
+        self._context = context
+        self._spec = spec
+        self._client, self._head = context.reach(plan, plan.url, spec.path)
+
+    async def answer(self, progress: Progress, task: Capture) -> list[str] | None:
+        """Puts the answer into ``progress``; returns the pages it used, ``None`` where it does not tell.
+
+        Raises:
+            CallFailedError: No answer came.
+        """
+        context = self._context
+        capture = Capture(
+            leg_id=context.next_leg_id(),
+            task_id=task.task_id,
+            parent_id=task.leg_id,
+            request=-1,
+            stage=task.stage,
+            warmup=task.warmup,
+            worker=context.worker,
+            endpoint=context.plan.url,
+            dialect="json",
+            kind="llm",
+            role="service",
+            streamed=False,
+        )
+        body = msgspec.json.encode(filled(self._spec.body, progress.question))
+        head = b"%s%d\r\n\r\n" % (self._head, len(body))
+        done, decoded = await converse(context, self._client, head, capture, body)
+        progress.rounds = 1
+        if not decoded.outcome.good:
+            raise CallFailedError(f"service: {decoded.outcome.value}: {decoded.error_message or ''}"[:500])
+        reply: Any = msgspec.json.decode(parse_response(done.raw, (len(done.raw),)).body)
+        answers = [one for one in look_up(reply, self._spec.answer) if isinstance(one, str | int | float)]
+        if not answers:
+            progress.fallbacks["service: no answer where it was to be"] += 1
+        progress.answer = str(answers[0]) if answers else ""
+        if not self._spec.urls:
+            return None
+        return [str(url) for url in look_up(reply, self._spec.urls) if isinstance(url, str)]
+
+
+def filled(template: Any, question: str) -> Any:
+    """A request's body with the question wherever the template says ``${question}``."""
+    if isinstance(template, str):
+        return template.replace(_PLACE, question)
+    if isinstance(template, dict):
+        return {key: filled(value, question) for key, value in cast(dict[str, Any], template).items()}
+    if isinstance(template, list):
+        return [filled(value, question) for value in cast(list[Any], template)]
+    return template
+
+
+def look_up(found: Any, path: str) -> list[Any]:
+    """What stands at a path such as ``$.answer`` or ``$.sources[*].url``; nothing where nothing does.
+
+    The part of JSONPath (RFC 9535) that names one way down: names, positions, and ``*`` for every entry.
+    """
+    here = [found]
+    for name, position, quoted in _STEP.findall(path.removeprefix("$")):
+        below: list[Any] = []
+        for one in here:
+            if position and isinstance(one, list):
+                entries = cast(list[Any], one)
+                if position == "*":
+                    below += entries
+                elif int(position) < len(entries):
+                    below.append(entries[int(position)])
+            elif not position and isinstance(one, dict):
+                held = cast(dict[str, Any], one)
+                if (name or quoted) in held:
+                    below.append(held[name or quoted])
+        here = below
+    return here
