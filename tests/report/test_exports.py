@@ -111,7 +111,13 @@ def test_slices_of_one_track_never_overlap(tmp_path_factory: Any, drawn: list[An
             for session in (None, "a", "b"):
                 mine = [x for x in legs if x.worker == worker and x.session_id == session]
                 deepest = max(
-                    (sum((y.started or 0) <= (x.started or 0) < (y.ended or 0) for y in mine) for x in mine), default=0
+                    (
+                        sum(
+                            (y.started or 0) <= (x.started or 0) < max(y.ended or 0, (y.started or 0) + 1) for y in mine
+                        )
+                        for x in mine
+                    ),
+                    default=0,
                 )
                 used = {
                     (e["pid"], e["tid"]) for e in events(path)

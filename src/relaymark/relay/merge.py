@@ -12,7 +12,7 @@ from relaymark.relay import records
 from relaymark.relay.decoder import committed, decode_rest
 from relaymark.relay.plan import read_plan
 from relaymark.relay.presence import alone
-from relaymark.trace import Heartbeat, JournalReader, RunRecord, read_run_record, write_run_record
+from relaymark.trace import Heartbeat, JournalReader, Kind, RunRecord, read_run_record, write_run_record
 from relaymark.trace.runfolder import CONTENT_FILE, HEALTH_FILE, LIVE_FILE, TRACE_FILE
 from relaymark.trace.table import TraceWriter
 
@@ -61,7 +61,8 @@ def _merge(folder: Path, record: RunRecord) -> RunRecord:
                 if kind == records.LEG:
                     leg = records.decode_leg(payload)
                     writer.add(leg)
-                    ended[worker] += bool(leg.endpoint)  # what was served here was never counted as sent
+                    # What was served here, and a task as a whole, was never counted as sent.
+                    ended[worker] += leg.kind is not Kind.TASK and leg.service_ns is None
                 elif kind == records.HEARTBEAT:
                     last[worker] = records.decode_heartbeat(payload)
                     health.write(msgspec.json.encode(last[worker]) + b"\n")
