@@ -52,13 +52,37 @@ def load_preset(name: str, overrides: Sequence[str] = (), options: Mapping[str, 
     Raises:
         ConfigError: no such preset, or as `load_benchmark`.
     """
+    return _resolve(parse_source(preset_text(name), f"preset {name}"), overrides, options)
+
+
+def preset_text(name: str) -> str:
+    """The file of a preset.
+
+    Raises:
+        ConfigError: There is no such preset.
+    """
     known = list_presets()
     if name not in known:
         close = get_close_matches(name, known, n=1, cutoff=0.5)
         mend = f"did you mean {close[0]}?" if close else f"presets: {', '.join(known)}"
         raise ConfigError(f"there is no preset {name!r}", where=name, mend=mend)
-    text = (_PRESETS / f"{name}.yaml").read_text(encoding="utf-8")
-    return _resolve(parse_source(text, f"preset {name}"), overrides, options)
+    return (_PRESETS / f"{name}.yaml").read_text(encoding="utf-8")
+
+
+def kind_of(target: str) -> str | None:
+    """What a benchmark file or a preset says that it is; ``None`` where it says nothing or there is none.
+
+    Raises:
+        ConfigError: The file cannot be read.
+    """
+    if target in list_presets():
+        source = parse_source(preset_text(target), f"preset {target}")
+    elif Path(target).suffix.lower() in (".yaml", ".yml") and Path(target).is_file():
+        source = read_source(Path(target))
+    else:
+        return None
+    kind = source.data.get("kind")
+    return kind if isinstance(kind, str) else None
 
 
 def list_presets() -> list[str]:

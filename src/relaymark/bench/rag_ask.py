@@ -31,6 +31,7 @@ class Loop(Section):
     max_queries: Annotated[Count, Field(le=32)] = 3
     window: Annotated[Count, Field(le=1000)] = 12
     parallel: bool = False
+    once: Literal["page", "passage"] = "passage"
 
 
 class Embedder(Section):

@@ -65,6 +65,10 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None: 
 
 def call(options: argparse.Namespace) -> int:
     """Runs the benchmark that the options name; returns the exit code."""
+    if (build := _build_target(options)) is not None:
+        from relaymark.cli.rag_build import call_build  # noqa: PLC0415 - lazy: start-up
+
+        return call_build(build, options.set, options.out, as_json=options.json, name=options.name)
     bench, base_dir = resolve_benchmark(options)
     if options.print_config:
         from relaymark.bench import dump_benchmark  # noqa: PLC0415 - lazy: start-up
@@ -74,6 +78,21 @@ def call(options: argparse.Namespace) -> int:
     from relaymark.cli.session import run_and_report  # noqa: PLC0415 - lazy: start-up
 
     return run_and_report(bench, options.out, base_dir, as_json=options.json)
+
+
+def _build_target(options: argparse.Namespace) -> str | None:
+    """The file or preset of an index build, where that is what was asked for."""
+    if options.target == "rag-build" and not Path("rag-build").is_file():
+        if options.file is None:
+            raise ConfigError(
+                "No file was named.", where="relaymark run rag-build", mend="relaymark run rag-build FILE.yaml"
+            )
+        return str(options.file)
+    if options.target == "chat":
+        return None
+    from relaymark.bench.files import kind_of  # noqa: PLC0415 - lazy: start-up
+
+    return options.target if kind_of(options.target) == "rag-build" else None
 
 
 def resolve_benchmark(options: argparse.Namespace) -> tuple[Benchmark, Path]:

@@ -48,7 +48,7 @@ class Progress:
     question: str
     kept: list[Passage] = field(default_factory=list[Passage])
     fresh: list[Passage] = field(default_factory=list[Passage])  # found, not yet graded
-    seen: dict[str, None] = field(default_factory=dict[str, None])  # URLs, in the order they were found
+    seen: dict[str, None] = field(default_factory=dict[str, None])  # what is never found again
     history: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])  # query, new passages it brought
     feedback: list[str] = field(default_factory=list[str])
     rounds: int = 0
@@ -99,8 +99,11 @@ async def _search(progress: Progress, say: Say, find: Find, rules: Rules) -> Non
         for passage in passages:
             if not passage.url:
                 progress.fallbacks["passage without a URL"] += 1
-            elif passage.url not in progress.seen:
-                progress.seen[passage.url] = None
+                continue
+            # By page a better passage can never come after a worse one of the same page; so MLPerf has it.
+            known = passage.url if rules.once == "page" else f"{passage.url} {passage.number}"
+            if known not in progress.seen:
+                progress.seen[known] = None
                 progress.fresh.append(passage)
         progress.history.append((query, len(progress.fresh) - before))
 

@@ -22,6 +22,7 @@ class Rules(msgspec.Struct, kw_only=True, frozen=True):
     max_queries: int = 3  # asked for; more are not cut
     window: int = 12  # kept passages that the next sub-queries are drawn from
     parallel: bool = False  # sub-queries of a round at once instead of one after the other
+    once: Literal["page", "passage"] = "page"  # what is never found twice; MLPerf: a page, whichever passage came first
 
 
 class Speaker(msgspec.Struct, kw_only=True, frozen=True):

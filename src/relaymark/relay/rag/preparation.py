@@ -124,7 +124,12 @@ def _with_models(bench: RagAsk, facts: dict[str, str]) -> RagAsk:
 def _rag_plan(bench: RagAsk, count: int) -> RagPlan:
     loop, service = bench.loop, bench.service
     rules = Rules(
-        rounds=loop.rounds, k=loop.k, max_queries=loop.max_queries, window=loop.window, parallel=loop.parallel
+        rounds=loop.rounds,
+        k=loop.k,
+        max_queries=loop.max_queries,
+        window=loop.window,
+        parallel=loop.parallel,
+        once=loop.once,
     )
     if service is not None:
         path = bench.endpoint.path or "/"
