@@ -19,6 +19,7 @@ from relaymark.measure.summary import Summary
 from relaymark.report import page, verdict
 from relaymark.report.clean import plain_line
 from relaymark.report.labels import GENERAL_MEANINGS, title
+from relaymark.report.tasks import task_facts, task_table
 
 
 def render_html(summary: Summary) -> str:
@@ -78,6 +79,9 @@ def _content(summary: Summary) -> dict[str, Any]:
         "key": [(page.stage_class(s), page.names(summary)[s.index]) for s in summary.stages],
         "headline": headline,
         "headline_remark": page.headline_remark(headline),
+        "tasks": [
+            (page.names(summary)[s.index], task_facts(s.tasks), task_table(s)) for s in summary.stages if s.tasks
+        ],
         "quantiles": page.all_quantiles(summary),
         "withheld": verdict.withheld(summary),
         "plots": page.distribution_plots(summary),

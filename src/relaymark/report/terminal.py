@@ -27,6 +27,7 @@ from relaymark.report.digits import (
     unit_for,
 )
 from relaymark.report.labels import is_good, ok_share, outcome_words, short_name, stage_label
+from relaymark.report.tasks import HEADS, task_facts, task_rows
 
 _METRICS: tuple[tuple[str, tuple[float, ...]], ...] = (
     ("ttft", (0.5, 0.9, 0.99)),
@@ -34,6 +35,7 @@ _METRICS: tuple[tuple[str, tuple[float, ...]], ...] = (
     ("tpot", (0.5,)),
     ("latency", (0.5, 0.99)),
 )
+_NARROW = ("a task", "calls", "failed", "p50", "p99", "share of task")
 # A terminal that cannot show these gets words it can.
 _ASCII = str.maketrans(
     {"–": "-", "−": "-", "·": "|", "≤": "<=", "≥": ">=", "∞": "inf", "µ": "u", "×": "x", "…": "...", "“": '"', "”": '"'}
@@ -96,6 +98,7 @@ class _Printer:
             self.console.print()
         if why := verdict.withheld(summary):
             self.line(why)
+        self.tasks()
         self.outcomes()
         self.slos()
         notes = [("warning", w) for w in summary.verdict.warnings] + [("note", n) for n in summary.notes]
@@ -103,6 +106,28 @@ class _Printer:
             self.console.print()
         for mark, note in notes:
             self.item(mark, verdict.sentence(note), "bold" if mark == "warning" else "")
+
+    def tasks(self) -> None:
+        """What whole tasks came to, where a task is more than one request."""
+        for stage in self.summary.stages:
+            if stage.tasks is None:
+                continue
+            self.line(f"Tasks ({_load(stage)})", "bold")
+            facts = Table.grid(padding=(0, 2))
+            facts.add_column(no_wrap=True)
+            facts.add_column(overflow="fold")
+            for name, text in task_facts(stage.tasks):
+                facts.add_row(self.text(name), self.text(text))
+            self.console.print(Padding(facts, (0, 0, 1, 2), expand=False), highlight=False)
+            table = Table(box=box.ASCII2 if self.ascii else box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+            table.add_column(self.text("leg"))
+            kept = [place for place, head in enumerate(HEADS) if self.console.width >= 110 or head in _NARROW]
+            for place in kept:
+                table.add_column(self.text(HEADS[place]), justify="right", no_wrap=True)
+            for name, cells in task_rows(stage.tasks):
+                table.add_row(self.text(name), *(self.text(cells[place]) for place in kept))
+            self.console.print(table, highlight=False)
+            self.console.print()
 
     def verdict(self) -> None:
         summary = self.summary
