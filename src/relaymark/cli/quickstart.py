@@ -16,6 +16,13 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None: 
         "runs the quick/chat benchmark against it, prints the table, writes the report and stops the server. "
         "About a minute and a half.",
     )
+    parser.add_argument(
+        "what",
+        nargs="?",
+        choices=("chat", "rag"),
+        default="chat",
+        help="chat (default), or rag: a whole pipeline over a generated encyclopedia, with its answers scored",
+    )
     parser.add_argument("--out", metavar="FOLDER", type=Path, default=Path("runs"), help="where runs go (default runs)")
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], help="any setting of the benchmark")
     parser.add_argument("--model-path", metavar="GGUF", type=Path, help="serve this model instead")
@@ -24,6 +31,10 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None: 
 
 def call(options: argparse.Namespace) -> int:
     """Runs it; the exit code is that of the run."""
+    if options.what == "rag":
+        from relaymark.cli.quick_rag import call_quick_rag  # noqa: PLC0415 - lazy: start-up
+
+        return call_quick_rag(options)
     from relaymark.bench import load_preset  # noqa: PLC0415 - lazy: start-up
     from relaymark.cli.session import run_and_report  # noqa: PLC0415 - lazy: start-up
     from relaymark.emulate import LlamaConfig, smollm2_path, start_llama  # noqa: PLC0415 - lazy: start-up
