@@ -329,6 +329,7 @@ class _Adding:
     def close(self) -> None:
         """Ends the thread."""
         self._thread.shutdown(cancel_futures=True)
+        self._writer.abandon()
 
 
 # -- taking up what was interrupted --------------------------------------------------------------------------

@@ -48,6 +48,11 @@ class PassageWriter:
         self._places.write(places.tobytes())
         self.count += len(passages)
 
+    def abandon(self) -> None:
+        """Closes the files as they are; harmless after ``close``."""
+        self._texts.close()
+        self._places.close()
+
     def close(self) -> None:
         """Writes where the last one ends, and everything to the disk."""
         self._places.write(array("q", [self._end]).tobytes())
