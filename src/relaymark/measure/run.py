@@ -68,11 +68,13 @@ def summarise_run(folder: Path) -> Summary:
     summary = summarise(legs, read_heartbeats(folder / HEALTH_FILE), info)
     if not pipeline:
         return summary
+    from relaymark.measure.pipeline_verdict import judge_pipeline  # noqa: PLC0415 - only such runs load it
     from relaymark.measure.tasks import summarise_tasks  # noqa: PLC0415 - only such runs load it
 
     tasks = summarise_tasks(folder, trace, {stage.index: stage.started_ns or 0 for stage in run})
     stages = [msgspec.structs.replace(stage, tasks=tasks.get(stage.index)) for stage in summary.stages]
-    return msgspec.structs.replace(summary, stages=stages)
+    verdict = judge_pipeline(summary.verdict, stages, record.broken)
+    return msgspec.structs.replace(summary, stages=stages, verdict=verdict)
 
 
 def _stage(stage: StageRecord, pipeline: bool) -> StageInfo:

@@ -209,7 +209,7 @@ class Coordinator:
     def _end_retrieval(self) -> None:
         if self._retrieval is not None:
             if not self._retrieval.alive:
-                self._record.notes.append("The retrieval server ended before the run did; see retrieval.log.")
+                self._record.broken.append("The retrieval server ended before the run did; see retrieval.log.")
             self._retrieval.stop()
 
     def _run_stage(self, stage: PlannedStage) -> None:

@@ -62,6 +62,7 @@ class RunRecord(msgspec.Struct, kw_only=True):
     environment: dict[str, str] = msgspec.field(default_factory=dict[str, str])
     server: dict[str, str] = msgspec.field(default_factory=dict[str, str])
     notes: list[str] = msgspec.field(default_factory=list[str])
+    broken: list[str] = msgspec.field(default_factory=list[str])  # parts of a pipeline that ended before the run did
     crashed_workers: list[int] = msgspec.field(default_factory=list[int])
 
 
