@@ -51,7 +51,7 @@ class Embedder(Section):
     max_length: Annotated[Count, Field(le=1 << 20)] = 512
     query_prefix: str = ""
     passage_prefix: str = ""
-    batch_tokens: Count = 4096
+    batch_tokens: Count = 512
 
 
 class Reranker(Section):

