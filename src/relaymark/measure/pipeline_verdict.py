@@ -1,4 +1,4 @@
-"""What a pipeline adds to a run's verdict: parts of it that broke, recordings that had gaps, replies that went wrong."""
+"""What a pipeline adds to a verdict: parts of it that broke, recordings with gaps, replies that went wrong."""
 
 from __future__ import annotations
 
