@@ -10,7 +10,9 @@ passages in one call in fp32, an index that is added to under a lock.
 from __future__ import annotations
 
 import argparse
+import json
 import shutil
+import subprocess
 import sys
 import tempfile
 import threading
@@ -53,10 +55,14 @@ def baseline(corpus: Path, model: str) -> tuple[float, int]:
     return len(documents) / (time.monotonic() - begin), passages
 
 
-def ours(corpus: Path, place: Path, embedder: EmbedderSpec, parser: str = "fast") -> Any:
-    """One build by Relaymark."""
+def ours(corpus: Path, place: Path, embedder: dict[str, Any]) -> dict[str, Any]:
+    """One build by the command line, in processes of its own; its summary."""
     shutil.rmtree(place, ignore_errors=True)
-    return build_index(BuildSpec(corpus=str(corpus), index_folder=str(place), embedder=embedder, parser=parser))
+    file = place.parent / "build.yaml"
+    file.write_text(json.dumps({"corpus": str(corpus), "index": str(place), "embedder": embedder}))
+    command = [sys.executable, "-m", "relaymark", "run", "rag-build", str(file), "--json"]
+    done = subprocess.run([*command, "--out", str(place.parent / "runs")], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
 
 
 def main() -> int:
@@ -88,30 +94,22 @@ def main() -> int:
         reference, embedder = open_published(flat), open_embedder(fp32)
         rng = np.random.default_rng(0)
         queries = [reference.passages[int(row)].text[:120] for row in rng.integers(0, len(reference.passages), 50)]
-        for name, spec in (
-            ("ONNX Runtime fp32", fp32),
-            ("auto", EmbedderSpec(kind="onnx", path=options.model, runtime="auto", precision="auto")),
+        for name, told in (
+            ("ONNX Runtime", {"kind": "onnx", "path": options.model, "runtime": "onnxruntime"}),
+            ("auto", {"kind": "onnx", "path": options.model, "runtime": "auto", "precision": "auto"}),
         ):
-            builds = [ours(some, Path(folder) / name, spec) for _ in range(options.repeat)]
-            rate = median(built.manifest.documents / built.seconds for built in builds)
-            built = builds[-1]
-            published = open_published(Path(folder) / name)
-            overlap = document_overlap(queries, published, open_embedder(spec), reference, embedder)
-            same = built.manifest.corpus_set_sha256 == reference.manifest.corpus_set_sha256
-            told = f"{built.manifest.embedding_model.rpartition(', ')[2]} {built.manifest.embedding_precision}"
-            print(
-                f"| {name} ({told}) | {rate:.1f} | {rate / base:.2f} | {built.peak_bytes / 1e6:.0f} | "
-                f"{'yes' if same else '**no**'} | {overlap:.3f} |"
-            )
-        static = [
-            ours(options.corpus, Path(folder) / "static", EmbedderSpec(kind="static", path="wordllama"))
-            for _ in range(options.repeat)
-        ]
-        rate = median(built.manifest.documents / built.seconds for built in static)
-        peak = static[-1].peak_bytes / 1e6
-        print(
-            f"| static embedder, whole corpus ({static[-1].manifest.total_passages} passages) | {rate:.0f} | | {peak:.0f} | | |"
-        )
+            builds = [ours(some, Path(folder) / "built", told) for _ in range(options.repeat)]
+            rate = median(built["documents_per_second"] for built in builds)
+            manifest, peak = builds[-1]["manifest"], builds[-1]["peak_bytes"] / 1e6
+            published = open_published(Path(folder) / "built")
+            overlap = document_overlap(queries, published, open_embedder(EmbedderSpec(**told)), reference, embedder)
+            same = "yes" if manifest["corpus_set_sha256"] == reference.manifest.corpus_set_sha256 else "**no**"
+            chose = f"{manifest['embedding_model'].rpartition(', ')[2]}, {manifest['embedding_precision']}"
+            print(f"| {name} ({chose}) | {rate:.1f} | {rate / base:.2f} | {peak:.0f} | {same} | {overlap:.3f} |")
+        static = {"kind": "static", "path": "wordllama"}
+        builds = [ours(options.corpus, Path(folder) / "built", static) for _ in range(options.repeat)]
+        rate = median(built["documents_per_second"] for built in builds)
+        print(f"| static, {len(every)} documents | {rate:.0f} | | {builds[-1]['peak_bytes'] / 1e6:.0f} | | |")
     return 0
 
 
