@@ -139,6 +139,8 @@ Length = Annotated[str, BeforeValidator(_length)]
 MaybeLength = Annotated[str | None, BeforeValidator(_optional(_length))]
 Count = Annotated[int, BeforeValidator(_whole("a whole number of at least 1", 1, 2**53))]
 CountOrZero = Annotated[int, BeforeValidator(_whole("a whole number of at least 0", 0, 2**53))]
+# MLPerf's seeds need all 64 bits.
+Seed = Annotated[int, BeforeValidator(_whole("a whole number of at least 0", 0, 2**64 - 1))]
 MaybeCount = Annotated[int | None, BeforeValidator(_optional(_whole("a whole number of at least 1", 1, 2**53)))]
 Slots = Annotated[int, BeforeValidator(_whole("a whole number from 1 to 1,000,000", 1, 1_000_000))]
 Share = Annotated[float, BeforeValidator(_number("a number from 0 to 1", 0, 1))]

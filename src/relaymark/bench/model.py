@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from relaymark.bench._fields import CountOrZero, Duration, MaybeCount, MaybeDuration, Section, refuse, shown
+from relaymark.bench._fields import Duration, MaybeCount, MaybeDuration, Section, Seed, refuse, shown
 from relaymark.bench._loads import Load, Offline, Ramp, Step
 from relaymark.bench._sections import (
     Connections,
@@ -73,7 +73,7 @@ class Benchmark(Section):
     connections: Connections = Connections()
     gates: Gates = Gates()
     workers: int | Literal["auto"] = 1
-    seed: CountOrZero = 0
+    seed: Seed = 0
     keep_content: bool = False
 
     _forms = field_validator("load", mode="before")(_load_form)
