@@ -18,6 +18,8 @@ from relaymark.bench import (
     load_benchmark,
     load_preset,
 )
+from relaymark.bench.files import kind_of
+from relaymark.bench.rag_build import load_rag_build
 from relaymark.errors import ConfigError
 
 GOOD = """\
@@ -303,4 +305,7 @@ def test_presets_are_found_by_name_and_need_a_url() -> None:
 
 def test_every_preset_loads() -> None:
     for name in list_presets():
-        assert load_preset(name, options={"endpoint.url": "http://h"}).resolved_stages()
+        if kind_of(name) == "rag-build":
+            assert load_rag_build(name).corpus
+        else:
+            assert load_preset(name, options={"endpoint.url": "http://h"}).resolved_stages()

@@ -128,6 +128,12 @@ def _model(source: Source) -> type[Benchmark]:
     kind = source.data.get("kind")
     if kind is None:
         return Benchmark
+    if kind == "rag-build":
+        raise ConfigError(
+            "this builds an index, and is no benchmark of an endpoint",
+            where=source.place(("kind",)),
+            mend="relaymark run rag-build FILE.yaml",
+        )
     if kind not in _KINDS:
         raise ConfigError(
             f"kind must be one of {', '.join(_KINDS)}, got {shown(kind)}",
