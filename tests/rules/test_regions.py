@@ -70,8 +70,11 @@ def test_a_result_counts_for_one_region_only() -> None:
 
 @settings(deadline=None, max_examples=60)
 @given(
-    st.integers(64, 20_000), st.sampled_from([1, 4, 8, 16, 32]), st.integers(7, 31), st.sampled_from(["dedicated", "elected"])
-)  # fmt: skip
+    st.integers(64, 20_000),
+    st.sampled_from([1, 4, 8, 16, 32]),
+    st.integers(7, 31),
+    st.sampled_from(["dedicated", "elected"]),
+)
 def test_a_plan_covers_what_must_be_covered(c_max: int, c_min: int, points: int, offline: str) -> None:
     model = endpoints().model("llama3_1-8b")
     assert model is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from relaymark.rules.checks.results import system_tps_of
 from relaymark.rules.curve import AGENTIC, ELECTED, Curve
 from relaymark.rules.findings import Findings
 from relaymark.rules.regions import (
@@ -145,7 +146,8 @@ def check_offline(curve: Curve, findings: Findings) -> None:
 
 def check_utilisation(curve: Curve, findings: Findings) -> None:
     """``tps_utilization`` is the point's share of the curve's largest throughput, within 0.1."""
-    rates = [(point, point.summary.system_tps) for point in curve.points if point.summary is not None]
+    # From the raw file: a summary that is wrong elsewhere still has its say in what the largest is.
+    rates = [(point, rate) for point in curve.points if (rate := system_tps_of(point.folder.summary)) is not None]
     largest = max((rate for _, rate in rates), default=0.0)
     if largest <= 0:
         return

@@ -65,6 +65,14 @@ def check_results(curve: Curve, point: PointFacts, findings: Findings) -> None:
     _check_rates(point, point.summary, findings)
 
 
+def system_tps_of(document: Document) -> float | None:
+    """Output tokens/s from a summary as it lies there, whether or not its schema holds."""
+    data = document.mapping or {}
+    lengths, duration = data.get("output_sequence_lengths"), plain_number(data.get("duration_ns"))
+    total = plain_number(cast(dict[str, Any], lengths).get("total")) if isinstance(lengths, dict) else None
+    return total / (duration / 1e9) if total is not None and duration is not None and duration > 0 else None
+
+
 def stated_differs(stated: float, derived: float) -> bool:
     """Whether a stated figure is more than 1 % from the derived one."""
     return abs(stated - derived) > SLACK * max(abs(derived), 1e-9)
