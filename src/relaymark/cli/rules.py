@@ -87,7 +87,7 @@ def call_plan(options: argparse.Namespace) -> int:
         raise ConfigError(f"There is no benchmark {options.model!r}.", where="--model", mend=f"Known: {known}.")
     rates = dict(map(_rate, options.rate))
     if options.sweep is not None:
-        from relaymark.relay.sweep.record import measured_rates  # noqa: PLC0415 - lazy: start-up
+        from relaymark.measure.curve import measured_rates  # noqa: PLC0415 - lazy: start-up
 
         rates = {**measured_rates(options.sweep), **rates}
     plan = plan_curve(

@@ -108,7 +108,9 @@ class SloSearch:
         scatter = self._scatter()
         clear = [(trial, trial.margin / math.hypot(trial.sigma, scatter)) for trial in self.trials]
         high = min((trial.level for trial, z in clear if z > _CLEAR), default=None)
-        low = max((trial.level for trial, z in clear if z < -_CLEAR and (high is None or trial.level < high)), default=None)
+        low = max(
+            (trial.level for trial, z in clear if z < -_CLEAR and (high is None or trial.level < high)), default=None
+        )
         return low, high
 
     def found(self) -> Found:
@@ -179,7 +181,7 @@ class SloSearch:
         if not self.whole:
             return level
         tried = {trial.level for trial in self.trials}
-        inner = [each for each in range(int(low) + 1, math.ceil(high))]
+        inner = list(range(int(low) + 1, math.ceil(high)))
         fresh = [each for each in inner if each not in tried]
         # A line asks for its own crossing again where that is unclear; else a load that was not tried is worth more.
         again = self._unclear(low, high) and self._line(low, high) is not None
@@ -193,7 +195,7 @@ class SloSearch:
         return [trial for trial in self.trials if low < trial.level < high]
 
     def _line(self, low: float | None, high: float | None) -> tuple[float, float] | None:
-        """Where the fitted margin crosses 0 (ln of the load), and the standard error of that; ``None`` without a slope."""
+        """Where the fitted margin crosses 0 (ln of the load), and its standard error; ``None`` without a slope."""
         fit = self._fit(low, high)
         if fit is None:
             return None
@@ -201,9 +203,11 @@ class SloSearch:
         return (at, math.sqrt(variance) / slope) if slope > 0 else None
 
     def _fit(self, low: float | None, high: float | None) -> tuple[float, float, float] | None:
-        """Weighted straight line through the runs near the crossing: (crossing, slope, variance of its height there)."""
+        """Weighted line through the runs near the crossing: (crossing, slope, variance of its height there)."""
         centre = self._guess(low, high)
-        near = [trial for trial in self.trials if abs(math.log(trial.level) - centre) < _NEAR and abs(trial.margin) < 1.0]
+        near = [
+            trial for trial in self.trials if abs(math.log(trial.level) - centre) < _NEAR and abs(trial.margin) < 1.0
+        ]
         if len({trial.level for trial in near}) < 2:
             return None
         x = np.array([math.log(trial.level) for trial in near])
@@ -224,7 +228,7 @@ class SloSearch:
         return at, slope, variance
 
     def _guess(self, low: float | None, high: float | None) -> float:
-        """ln of the load where the runs change sides: the middle of those that could not be told, else of the bracket."""
+        """ln of the load where the runs change sides: amid those that could not be told, else amid the bracket."""
         if low is not None and high is not None and (unclear := self._unclear(low, high)):
             return sum(math.log(trial.level) for trial in unclear) / len(unclear)
         under = [trial.level for trial in self.trials if trial.margin <= 0 and (high is None or trial.level < high)]

@@ -8,10 +8,11 @@ from typing import Any, cast
 
 from relaymark.bench import Benchmark, load_benchmark
 from relaymark.errors import ConfigError, TraceError
+from relaymark.measure.steady_samples import stage_samples
 from relaymark.rules.bundle import Document, read_json, read_yaml
 from relaymark.rules.curve import CONCURRENCY, THROUGHPUT
 from relaymark.rules.fields import whole_number
-from relaymark.rules.resultfile import result_summary, stage_samples, steady_block, steady_of
+from relaymark.rules.resultfile import result_summary, steady_block, steady_of
 from relaymark.trace import read_run_record
 from relaymark.trace.runfolder import CONFIG_FILE, RUN_FILE
 
