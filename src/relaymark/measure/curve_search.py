@@ -208,7 +208,10 @@ class SloSearch:
         near = [
             trial for trial in self.trials if abs(math.log(trial.level) - centre) < _NEAR and abs(trial.margin) < 1.0
         ]
-        if len({trial.level for trial in near}) < 2:
+        # Clear runs of one side only: the line would have to guess what lies across the edge.
+        both = {trial.margin > 0 for trial in near}
+        clear = low is not None and high is not None and not self._unclear(low, high)
+        if len({trial.level for trial in near}) < 2 or (len(both) < 2 and clear):
             return None
         x = np.array([math.log(trial.level) for trial in near])
         m = np.array([trial.margin for trial in near])

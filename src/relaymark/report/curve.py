@@ -65,6 +65,7 @@ def render_curve(sweep: Sweep) -> str:
         answer=answer_of(sweep),
         curve=pareto("System tokens/s over tokens/s per user", points, sweep.kind, holds_to(sweep, points)),
         legend=Shade(points).legend(),
+        bounded=bool(sweep.slos),
         heads=_heads(sweep),
         rows=[(f"{point.level:.4g}", _cells(sweep, point)) for point in points],
         plots=[(name, plot) for name, plot in plots if plot],
@@ -120,7 +121,8 @@ def answer_of(sweep: Sweep) -> Answer | None:
             f"95 % interval {found.low:.4g} to {found.high:.4g}; within 3 % of the true one with "
             f"{percent(min(found.confidence, 0.999))} confidence."
         )
-    return Answer(f"{found.level:.4g} {unit}", [line for line in lines if line], True)
+    head = f"Concurrency {found.level:.0f}" if sweep.kind == "concurrency" else f"{found.level:.4g} requests/s"
+    return Answer(head, [line for line in lines if line], True)
 
 
 def holds_to(sweep: Sweep, points: list[CurvePoint]) -> float | None:

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from relaymark.measure.curve import CurvePoint, Estimate
 from relaymark.report.charts.frame import Panel, figure
-from relaymark.report.charts.scale import LOG_FROM, Scale, linear, log_times, logarithmic, times
+from relaymark.report.charts.scale import LOG_FROM, Scale, Tick, linear, log_times, logarithmic, nice_step, times
 from relaymark.report.charts.svg import el, group, pct
 from relaymark.report.digits import duration, number
 
@@ -48,17 +48,19 @@ def pareto(title: str, points: Sequence[CurvePoint], kind: str, holds_to: float 
     shown = [point for point in points if point.system_tps is not None and point.tps_per_user is not None]
     if not shown:
         return Markup("")
-    panel = Panel(_rates([p.tps_per_user for p in shown]), _rates([p.system_tps for p in shown]), 24, _HEIGHT)
+    panel = Panel(_users([p.tps_per_user for p in shown]), _rates([p.system_tps for p in shown]), 24, _HEIGHT)
     shade = Shade(points)
     parts = [*_region(panel, shown, holds_to), panel.axis_y(), panel.axis_x()]
     parts.append(panel.stretched(panel.line(steps(shown), "curve step")))
     hits: list[list[float | int | str]] = []
+    labels: list[tuple[float, float]] = []
     for point in shown:
         x, y = _value(point.tps_per_user), _value(point.system_tps)
         parts.append(_bars(panel, point))
         kind_class = shade.of(point.ttft_p90) + ("" if point.valid else " invalid")
+        kind_class += " missed" if point.holds is False else ""
         parts.append(el("circle", cx=pct(panel.x.at(x)), cy=panel.y_px(y), r="6", class_=f"mark {kind_class}"))
-        parts.append(_label(panel, point))
+        parts.append(_label(panel, point, labels))
         told = f"{number(y)} tok/s, {number(x)} a user"
         ttft = "–" if point.ttft_p90 is None else duration(point.ttft_p90)
         hits.append([round(1000 * panel.x.at(x)), round(panel.y_px(y)), told, f"TTFT p90 {ttft}", f"{point.level:g}"])
@@ -104,13 +106,14 @@ def steps(points: Sequence[CurvePoint]) -> list[tuple[float, float]]:
 
 
 def _region(panel: Panel, points: Sequence[CurvePoint], holds_to: float | None) -> list[Markup]:
+    """From the slowest user that is still served in time, up to the throughput that is reached with all of them."""
     held = [point for point in points if holds_to is not None and point.level <= holds_to]
     if not held:
         return []
     start = panel.x.at(min(_value(point.tps_per_user) for point in held))
-    box = el("rect", x=pct(start), y=panel.top, width=pct(1 - start), height=panel.height, class_="holds")
-    word = el("text", "every bound holds", x=pct(min(start + 0.01, 0.8)), y=panel.top + 16, class_="holdsword")
-    return [box, word]
+    top = panel.y_px(max(_value(point.system_tps) for point in held))
+    bottom = panel.top + panel.height
+    return [el("rect", x=pct(start), y=top, width=pct(1 - start), height=bottom - top, class_="holds")]
 
 
 def _bars(panel: Panel, point: CurvePoint) -> Markup:
@@ -126,16 +129,34 @@ def _bars(panel: Panel, point: CurvePoint) -> Markup:
     return group(bars)
 
 
-def _label(panel: Panel, point: CurvePoint) -> Markup:
+def _label(panel: Panel, point: CurvePoint, taken: list[tuple[float, float]]) -> Markup:
+    """The level beside its mark, above or below; left out where others stand there already."""
     at = panel.x.at(_value(point.tps_per_user))
-    y = panel.y_px(_value(point.system_tps)) - 11
-    side = " last" if at > 0.94 else " first" if at < 0.04 else ""
-    return el("text", f"{point.level:.4g}", x=pct(at), y=y, class_="tx lv" + side)
+    y = panel.y_px(_value(point.system_tps))
+    for place in (y - 11, y + 20):
+        inside = place < panel.top + panel.height - 4
+        if inside and all(abs(at - x) > 0.035 or abs(place - other) > 14 for x, other in taken):
+            taken.append((at, place))
+            side = " last" if at > 0.94 else " first" if at < 0.04 else ""
+            return el("text", f"{point.level:.4g}", x=pct(at), y=place, class_="tx lv" + side)
+    return Markup("")
 
 
 def _rates(estimates: Sequence[Estimate | None]) -> Scale:
     top = max(max(each.value, each.high or 0.0) for each in estimates if each is not None)
     return linear(top, 5, lambda value, _: number(value))
+
+
+def _users(estimates: Sequence[Estimate | None]) -> Scale:
+    """From zero, unless all lie close together: then only their own stretch, or they would be one heap."""
+    values = [end for each in estimates if each is not None for end in (each.value, each.low, each.high) if end]
+    low, high = min(values), max(values)
+    if low < 0.6 * high or high <= low:
+        return _rates(estimates)
+    step = nice_step(1.2 * (high - low), 5)
+    first, last = math.floor(low / step - 0.1), math.ceil(high / step + 0.1)
+    ticks = tuple(Tick(i * step, number(i * step)) for i in range(first, last + 1))
+    return Scale(ticks, first * step, last * step, float)
 
 
 def _value(estimate: Estimate | None) -> float:
