@@ -1,4 +1,4 @@
-"""LoadGen's early stopping against the values in its documentation; the steady window on series whose shape is known."""
+"""LoadGen's early stopping against its documented values; the steady window on series whose shape is known."""
 
 from __future__ import annotations
 
@@ -97,14 +97,14 @@ def test_a_short_window_is_found_and_called_short() -> None:
 
 
 def test_a_later_level_is_an_anomaly() -> None:
-    # The ramp is cropped at the level of the back half, which here is the first level: it lasts longer.
+    # The ramp is cropped by the level of the back half, so the first level must last longer than that.
     level = np.ones(30)
-    level[20:] = 1.3
+    level[24:] = 1.3
     steady = find_steady(*series(30, level), SIZE, least_seconds=300, floor_seconds=300)
-    assert (steady.first, steady.last) == (1, 19)
+    assert (steady.first, steady.last) == (1, 23)
     assert (steady.status, steady.verdict) == ("windowable", "anomaly")
     assert steady.anomaly is not None
-    assert "super-pass 20" in steady.anomaly
+    assert "super-pass 24" in steady.anomaly
 
 
 def test_trend_and_change_point_on_known_series() -> None:
