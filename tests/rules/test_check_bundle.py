@@ -95,28 +95,20 @@ def _drop(key: str) -> Callable[[Any], None]:
 BROKEN: list[tuple[str, str, Callable[[Any], None]]] = [
     # rule, file under the curve, what is done to it
     ("seed-runtime-match", "r16/point.yaml", _set(("runtime_settings", "runtime", "model_seed"), 42)),
-    ("seed-set-adoption", "r16/point.yaml", _set(("target_cohort",), "2027-01-C0")),
     ("point-config-valid", "r64/point.yaml", _set(("warmup", "requests_completed"), 10_000)),
-    ("point-disclosure-complete", "r64/point.yaml", _drop("model_precision")),
-    ("load-pattern", "r32/point.yaml", _set(("runtime_settings", "load_pattern"), "poisson")),
     ("steady-state-consistency", "r4/point.yaml", _set(("steady_state", "window", "super_pass_end"), 2)),
     ("concurrency-in-range", "r128/point.yaml", _set(("concurrency",), 300)),
-    ("shared-path-resolution", "r4/point.yaml", _set(("shared_src",), "../elsewhere")),
     ("model-name-valid", "r1/point.yaml", _set(("model_name",), "llama3.1-8b")),
     ("approved-drafter", "r1/point.yaml", _set(("speculative_decoding",), {"weight_checksum": "git-sha1:0"})),
     ("system-description-valid", "r1/system_desc.json", _set(("availability_url",), "")),
-    ("system-description-consistency", "r64/system_desc.json", _set(("system_size",), "9 accelerators")),
     ("maximal-engagement", "r64/system_desc.json", _set(("data_parallel",), 4)),
     ("tps-utilization", "r64/system_desc.json", _set(("tps_utilization",), 0.99)),
     ("metric-consistency-accounting", "r16/result_summary.json", _set(("n_samples_failed",), 5)),
-    ("metric-consistency-system-tps", "r16/result_summary.json", _set(("system_tps",), 1.0)),
-    ("metric-consistency-tpot-p90", "r16/result_summary.json", _set(("tpot",), {})),
     ("metric-consistency-tps-per-kw", "r16/result_summary.json", _set(("system_tps_per_kw",), 1.0)),
     ("result-file-valid", "r16/result_summary.json", _drop("duration_ns")),
     ("min-query-count", "r16/result_summary.json", _set(("n_samples_completed",), SIZE - 1)),
     ("accuracy-gate", "r16/accuracy_results.json", _set(("accuracy_scores", 0, "score", "rouge1"), 30.0)),
     ("accuracy-sample-count", "r4/accuracy_results.json", _set(("accuracy_scores", 0, "unit_samples"), 100)),
-    ("accuracy-valid", "r4/accuracy_results.json", _set(("accuracy_scores",), [])),
     ("power-descriptor", "../system_power.json", _set(("cooling",), "liquid")),
 ]
 
@@ -126,10 +118,9 @@ def test_a_broken_bundle_is_refused_with_the_rule_named(
     bundle: Path, rule: str, file: str, edit: Callable[[Any], None]
 ) -> None:
     change(points(bundle) / file, edit)
-    errors = ours(bundle)[0]
-    assert rule in errors
-    assert errors == official(bundle)[0]
-    finding = next(each for each in check_bundle(bundle).errors if each.rule == rule)
+    found = check_bundle(bundle).errors
+    finding = next(each for each in found if each.rule == rule)
+    assert {each.rule for each in found if not each.ours} == official(bundle)[0]
     assert finding.mend and finding.place and finding.says.endswith(".")
 
 
