@@ -56,6 +56,7 @@ def _add_build(inner: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     build = inner.add_parser("build", help="a bundle from runs and a submission file, then checked")
     build.add_argument("file", nargs="?", type=Path, metavar="SUBMISSION.yaml", help="see --example")
     build.add_argument("--out", type=Path, default=Path("bundles"), metavar="FOLDER", help="default bundles")
+    build.add_argument("--round", choices=("endpoints", "v6.1"), default="endpoints", help="default endpoints (v1.0)")
     build.add_argument("--example", action="store_true", help="print a submission file and stop")
     _add_tables(build)
     build.set_defaults(call=call_build)
@@ -66,6 +67,7 @@ def _add_check(inner: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     check.add_argument(
         "bundle", type=Path, metavar="BUNDLE", help="the folder that holds results/, or the one around it"
     )
+    check.add_argument("--round", choices=("endpoints", "v6.1"), default="endpoints", help="default endpoints (v1.0)")
     check.add_argument("--strict", action="store_true", help="warnings fail too")
     check.add_argument("--json", action="store_true", help="print the findings as JSON")
     _add_tables(check)
@@ -125,13 +127,21 @@ def call_build(options: argparse.Namespace) -> int:
     """Builds a bundle and checks it; exits with 1 when the check finds errors."""
     from relaymark.report.rules import count_on_stderr, print_findings  # noqa: PLC0415 - lazy: start-up
     from relaymark.rules import build_bundle, check_bundle, read_submission, with_newer  # noqa: PLC0415 - start-up
+    from relaymark.rules.inference_check import check_inference  # noqa: PLC0415 - lazy: start-up
+    from relaymark.rules.inference_layout import EXAMPLE as INFERENCE_EXAMPLE  # noqa: PLC0415 - lazy: start-up
+    from relaymark.rules.inference_layout import build_inference, read_inference_submission  # noqa: PLC0415 - as above
     from relaymark.rules.submission import EXAMPLE  # noqa: PLC0415 - lazy: start-up
 
     if options.example:
-        sys.stdout.write(EXAMPLE)
+        sys.stdout.write(EXAMPLE if options.round == "endpoints" else INFERENCE_EXAMPLE)
         return int(ExitCode.GOOD)
     if options.file is None:
         raise ConfigError("No submission file was named.", where="relaymark rules build", mend="See --example.")
+    if options.round != "endpoints":
+        root = build_inference(read_inference_submission(options.file), options.out)
+        findings = check_inference(root, options.round)
+        print_findings(findings, root)
+        return int(ExitCode.GATE_FAILED if findings.errors else ExitCode.GOOD)
     tables = with_newer(options.seed_sets, options.drafters)
     root = build_bundle(read_submission(options.file), options.out, tables, count_on_stderr("points"))
     findings = check_bundle(root, tables)
@@ -144,7 +154,12 @@ def call_check(options: argparse.Namespace) -> int:
     from relaymark.report.rules import findings_json, print_findings  # noqa: PLC0415 - lazy: start-up
     from relaymark.rules import check_bundle, with_newer  # noqa: PLC0415 - lazy: start-up
 
-    findings = check_bundle(options.bundle, with_newer(options.seed_sets, options.drafters))
+    if options.round == "endpoints":
+        findings = check_bundle(options.bundle, with_newer(options.seed_sets, options.drafters))
+    else:
+        from relaymark.rules.inference_check import check_inference  # noqa: PLC0415 - lazy: start-up
+
+        findings = check_inference(options.bundle, options.round)
     if options.json:
         sys.stdout.buffer.write(findings_json(findings, options.bundle))
     else:

@@ -15,7 +15,7 @@ from relaymark.measure.percentiles import Floats, Ints
 from relaymark.trace.runfolder import TRACE_FILE
 from relaymark.trace.table import Trace
 
-_COLUMNS = (*metrics.COLUMNS, "finish_reason")
+_COLUMNS = (*metrics.COLUMNS, "finish_reason", "kind")
 
 
 @dataclass(slots=True)
@@ -46,8 +46,9 @@ def stage_samples(folder: Path, stage: int) -> StageSamples:
     for index, piece in pieces(trace.batches, _COLUMNS):
         if index != stage:
             continue
-        done = piece.where(piece.known("ended"))
-        open_ended += len(piece) - len(done)
+        calls = piece.where(piece.equals("kind", ("llm",)))  # of a task of many legs, its LLM calls
+        done = calls.where(calls.known("ended"))
+        open_ended += len(calls) - len(done)
         # what was refused was never sent: it counts from the moment it was tried
         tried = np.where(done.known("started"), done.ints("started"), done.ints("ended"))
         sent.append(np.where(done.known("sent"), done.ints("sent"), tried))

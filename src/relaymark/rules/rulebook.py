@@ -127,4 +127,14 @@ RULEBOOK: dict[str, Rule] = {
     "accuracy-all-metrics": _ours("4.3", "Score every metric that is gated."),
     "performance-first": _ours("8.1", "List the performance data set first in config.yaml: the builder files by it."),
     "secret-redacted": _ours("8.1", "Replace the key by <redacted> before anything is uploaded."),
+    # MLPerf Inference v6.1: edge agentic and end-to-end RAG
+    "inference-layout": Rule("", "`relaymark rules build --round v6.1` lays the files out."),
+    "inference-measurements": Rule("", "Fill measurements.json in; no value may be empty."),
+    "inference-seeds": Rule("", "Run with the seeds of the round."),
+    "inference-duration": Rule("", "Configure settings.runtime.min_duration_ms: 600000."),
+    "inference-counts": Rule("", "Run the whole data set."),
+    "inference-percentiles": Rule("", "Use a result_summary.json with early_stopping_percentiles."),
+    "inference-accuracy-file": Rule("", "Write accuracy.txt with its accuracy and the log's hash."),
+    "inference-accuracy-target": Rule("", "The answers are not good enough: mend the system, not the file."),
+    "inference-test09": Rule("", "Answers must be about as long as the reference's; see verify_output_len.txt."),
 }
