@@ -91,7 +91,7 @@ def edge(tmp_path: Path) -> Path:
         "min_duration_ms": 600000,
     }
     summary = result_summary(1, 1, 2.0)
-    summary["latency"]["early_stopping_percentiles"] = {p: 1e9 for p in ("50", "90", "95", "99", "99.9")}
+    summary["latency"]["early_stopping_percentiles"] = dict.fromkeys(("50", "90", "95", "99", "99.9"), 1000000000.0)
     (tmp_path / "run/performance").mkdir(parents=True)
     (tmp_path / "run/performance/result_summary.json").write_text(json.dumps(summary))
     (tmp_path / "run/config.yaml").write_text(json.dumps(config))
@@ -147,7 +147,7 @@ def database(tmp_path: Path) -> Path:
     shared_files(tmp_path)
     (tmp_path / "build").mkdir()
     built = {"documents": 2515, "documents_per_second": 12.5, "seconds": 201.2, "resumed": 0}
-    (tmp_path / "build/summary.json").write_text(json.dumps(built))
+    (tmp_path / "build/build.json").write_text(json.dumps(built))
     file = submission(tmp_path, "e2e-rag-db", "build", 98.6)
     return build_inference(read_inference_submission(file), tmp_path / "out")
 
@@ -192,7 +192,7 @@ def test_a_build_that_was_taken_up_again_is_no_measurement(tmp_path: Path) -> No
     shared_files(tmp_path)
     (tmp_path / "build").mkdir()
     built = {"documents": 2515, "documents_per_second": 12.5, "seconds": 201.2, "resumed": 7}
-    (tmp_path / "build/summary.json").write_text(json.dumps(built))
+    (tmp_path / "build/build.json").write_text(json.dumps(built))
     file = submission(tmp_path, "e2e-rag-db", "build", 98.6)
     with pytest.raises(ConfigError, match="no measurement"):
         build_inference(read_inference_submission(file), tmp_path / "out")

@@ -5,8 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from relaymark.errors import ConfigError, ExitCode
+
+if TYPE_CHECKING:
+    from relaymark.rules import Submission
 
 _ABOUT = """\
 MLPerf, before it counts: which points to run, a bundle from the runs, and every rule checked.
@@ -57,6 +61,7 @@ def _add_build(inner: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     build.add_argument("file", nargs="?", type=Path, metavar="SUBMISSION.yaml", help="see --example")
     build.add_argument("--out", type=Path, default=Path("bundles"), metavar="FOLDER", help="default bundles")
     build.add_argument("--round", choices=("endpoints", "v6.1"), default="endpoints", help="default endpoints (v1.0)")
+    build.add_argument("--archives", type=Path, metavar="FOLDER", help="also write each run with its events.jsonl here")
     build.add_argument("--example", action="store_true", help="print a submission file and stop")
     _add_tables(build)
     build.set_defaults(call=call_build)
@@ -143,10 +148,23 @@ def call_build(options: argparse.Namespace) -> int:
         print_findings(findings, root)
         return int(ExitCode.GATE_FAILED if findings.errors else ExitCode.GOOD)
     tables = with_newer(options.seed_sets, options.drafters)
-    root = build_bundle(read_submission(options.file), options.out, tables, count_on_stderr("points"))
+    submission = read_submission(options.file)
+    root = build_bundle(submission, options.out, tables, count_on_stderr("points"))
+    if options.archives is not None:
+        _write_archives(submission, options.archives)
     findings = check_bundle(root, tables)
     print_findings(findings, root)
     return int(ExitCode.GATE_FAILED if findings.errors else ExitCode.GOOD)
+
+
+def _write_archives(submission: Submission, folder: Path) -> None:
+    """Each Relaymark run as a run folder of the reference client, events and all; others have theirs already."""
+    from relaymark.rules.events import write_run_archive  # noqa: PLC0415 - lazy: start-up
+    from relaymark.trace.runfolder import RUN_FILE  # noqa: PLC0415 - lazy: start-up
+
+    for point in submission.points:
+        if (point.run / RUN_FILE).is_file():
+            write_run_archive(point.run, folder / point.run.name, point.stage)
 
 
 def call_check(options: argparse.Namespace) -> int:

@@ -24,7 +24,6 @@ from relaymark.rules.runsource import read_run
 from relaymark.rules.yamltext import yaml_text
 from relaymark.score.result import SCORE_FILE, Score
 from relaymark.score.test09 import LengthVerdict, answer_length, verification_text, verify_lengths
-from relaymark.trace.runfolder import SUMMARY_FILE
 
 EDGE, QNA, DATABASE = "qwen3.6-27b", "e2e-rag-qna", "e2e-rag-db"
 SCENARIO = {EDGE: "SingleStream", QNA: "Offline", DATABASE: "Offline"}
@@ -35,6 +34,7 @@ MEASUREMENTS = (
     "weight_data_types",
     "weight_transformations",
 )
+BUILD_FILE = "build.json"  # what `relaymark run rag-build` leaves
 DETAIL, SUMMARY = "mlperf_log_detail.txt", "mlperf_log_summary.txt"
 ACCURACY_LOG, ACCURACY_TEXT = "mlperf_log_accuracy.json", "accuracy.txt"
 VERIFY = "verify_output_len.txt"
@@ -211,7 +211,7 @@ def _questions(submission: InferenceSubmission) -> tuple[float, int, int, float]
 
 def _documents(submission: InferenceSubmission) -> tuple[float, int, int, float]:
     """Documents/s, the build's time in ns, documents, and the acceptance in percent of an index build."""
-    path = submission.performance / SUMMARY_FILE
+    path = submission.performance / BUILD_FILE
     document = read_json(path, path.parent)
     data = document.mapping or {}
     rate, seconds, count = data.get("documents_per_second"), data.get("seconds"), data.get("documents")
