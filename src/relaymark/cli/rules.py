@@ -38,6 +38,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None: 
     _add_check(inner)
     _add_sysinfo(inner)
     _add_import(inner)
+    _add_judge(inner)
 
 
 def _add_plan(inner: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:  # pyright: ignore[reportPrivateUsage]
@@ -90,6 +91,18 @@ def _add_import(inner: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     imported.add_argument("run", type=Path, metavar="RUN", help="holds config.yaml and performance/result_summary.json")
     imported.add_argument("--out", type=Path, default=Path("runs"), metavar="FOLDER", help="default runs")
     imported.set_defaults(call=call_import)
+
+
+def _add_judge(inner: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:  # pyright: ignore[reportPrivateUsage]
+    judge = inner.add_parser("judge", help="a run against a scenario of MLPerf Inference: duration, queries, limits")
+    judge.add_argument("run", type=Path, metavar="RUN", help="a run's folder")
+    judge.add_argument("--benchmark", required=True, metavar="NAME", help="such as llama3.1-8b")
+    judge.add_argument(
+        "--scenario", required=True, choices=("SingleStream", "MultiStream", "Offline", "Server", "Interactive")
+    )
+    judge.add_argument("--round", choices=("v5.1", "v6.0", "v6.1"), default="v6.1", help="default v6.1")
+    judge.add_argument("--stage", type=int, default=0, metavar="N", help="of the run (default 0)")
+    judge.set_defaults(call=call_judge)
 
 
 def _add_tables(parser: argparse.ArgumentParser) -> None:
@@ -210,6 +223,23 @@ def call_import(options: argparse.Namespace) -> int:
         summary = summarise_run(folder)
     print_table(summary, write_files(folder, summary))
     return int(ExitCode.GOOD)
+
+
+def call_judge(options: argparse.Namespace) -> int:
+    """Holds a run against a scenario; exits with 1 when something is not met."""
+    from relaymark.bench import load_benchmark  # noqa: PLC0415 - lazy: start-up
+    from relaymark.measure.steady_samples import stage_samples  # noqa: PLC0415 - lazy: start-up
+    from relaymark.relay import finish  # noqa: PLC0415 - lazy: start-up
+    from relaymark.report.rules import print_judgement  # noqa: PLC0415 - lazy: start-up
+    from relaymark.rules.scenario import judge_scenario  # noqa: PLC0415 - lazy: start-up
+    from relaymark.trace.runfolder import CONFIG_FILE  # noqa: PLC0415 - lazy: start-up
+
+    finish(options.run)
+    seed = load_benchmark(options.run / CONFIG_FILE).seed
+    samples = stage_samples(options.run, options.stage)
+    judged = judge_scenario(samples, options.benchmark, options.scenario, options.round, {"schedule_rng_seed": seed})
+    print_judgement(judged, options.benchmark, options.round)
+    return int(ExitCode.GOOD if judged.valid else ExitCode.GATE_FAILED)
 
 
 def _rate(text: str) -> tuple[int, float]:

@@ -12,9 +12,11 @@ from rich.table import Table
 from rich.text import Text
 
 from relaymark.report.clean import plain_line
+from relaymark.report.digits import number
 from relaymark.rules import CurvePlan, Finding, Findings, Severity
 from relaymark.rules.limits import Model, SeedSet
 from relaymark.rules.regions import BANDS
+from relaymark.rules.scenario import Judgement
 
 _SHOWN = 40  # findings on a terminal; JSON has them all
 _REGIONS = ("low_latency", "low_concurrency", "med_concurrency", "high_concurrency", "margin")
@@ -101,6 +103,17 @@ def plan_json(plan: CurvePlan) -> bytes:
         "notes": plan.notes,
     }
     return msgspec.json.format(msgspec.json.encode(told), indent=2) + b"\n"
+
+
+def print_judgement(judged: Judgement, benchmark: str, round_name: str, console: Console | None = None) -> None:
+    """Prints a scenario's result and each thing that it asks for."""
+    out = console or Console()
+    word, style = ("MET", "bold green") if judged.valid else ("NOT MET", "bold red")
+    value = "too few samples for the estimate" if judged.result is None else f"{number(judged.result)} {judged.unit}"
+    out.print(Text.assemble((word, style), f"  {benchmark}, {judged.scenario}, {round_name}: {value}"))
+    for condition in judged.conditions:
+        mark = ("ok", "green") if condition.met else ("no", "red")
+        out.print(Text.assemble(mark, f"  {condition.what}: {condition.told}"))
 
 
 def count_on_stderr(what: str) -> Callable[[int, int], None]:
