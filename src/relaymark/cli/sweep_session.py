@@ -64,8 +64,13 @@ def run_sweep(options: argparse.Namespace) -> int:
         else:
             _curve(sweep, options, told.ask)
         sweep.status = "complete"
-    except _StoppedError:
+    except (_StoppedError, KeyboardInterrupt):  # in the middle of a run, or between two
         sweep.status = "interrupted"
+    except RelaymarkError as error:
+        if not sweep.runs:
+            raise
+        sweep.status = "interrupted"
+        sweep.notes.append(f"The next run could not be made: {error.what}")
     write_sweep(folder, sweep)
     return _show(folder, sweep, as_json=options.json)
 
@@ -266,7 +271,7 @@ def _show(folder: Path, sweep: Sweep, *, as_json: bool) -> int:
 
     points = curve_points(sweep.runs)
     if not points:
-        raise RelaymarkError("No level was run.", where=str(folder))
+        return int(ExitCode.INTERRUPTED)
     write_curve(sweep, folder / CURVE_FILE)
     if as_json:
         sys.stdout.buffer.write(sweep_json(sweep))

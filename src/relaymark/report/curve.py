@@ -85,11 +85,14 @@ def print_curve(sweep: Sweep, folder: Path, console: Console | None = None) -> N
         for line in answer.lines:
             out.print(Text(line))
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    repeated = any(point.runs > 1 or not point.valid for point in points)
     for heading in _heads(sweep):
-        table.add_column(heading, justify="right", no_wrap=True)
+        if heading != "runs" or repeated:
+            short = {"tok/s a user": "/user", "req/s asked": "asked"}.get(heading, heading)
+            table.add_column(short, justify="right", no_wrap=True)
     for point in points:
         cells = [Text(text, style="red" if bad else "") for text, _, bad in _cells(sweep, point)]
-        table.add_row(f"{point.level:.4g}", *cells)
+        table.add_row(f"{point.level:.4g}", *(cells if repeated else cells[1:]))
     out.print(table)
     for note in sweep.notes:
         out.print(Text(plain_line(note, 400), style="yellow"))
@@ -118,11 +121,16 @@ def answer_of(sweep: Sweep) -> Answer | None:
         lines[1] += " Nothing higher was tried: raise --highest."
     elif found.low is not None:
         lines.append(
-            f"95 % interval {found.low:.4g} to {found.high:.4g}; within 3 % of the true one with "
+            f"95 % interval {found.low:.4g} to {found.high:.4g}; within {percent(_tolerance(sweep))} of the true one with "
             f"{percent(min(found.confidence, 0.999))} confidence."
         )
     head = f"Concurrency {found.level:.0f}" if sweep.kind == "concurrency" else f"{found.level:.4g} requests/s"
     return Answer(head, [line for line in lines if line], True)
+
+
+def _tolerance(sweep: Sweep) -> float:
+    asked = sweep.options.get("tolerance")
+    return asked if isinstance(asked, float) else 0.03
 
 
 def holds_to(sweep: Sweep, points: list[CurvePoint]) -> float | None:
