@@ -79,15 +79,21 @@ def test_levels_are_run_and_the_curve_is_drawn(
 def test_the_highest_load_that_holds_is_the_number_of_slots(
     tmp_path: Path, paced_server: Callable[..., PacedServer], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    server = paced_server(ttft=0.01, itl=0.004, tokens=25, slots=3)
-    options = ["--url", server.url, "--duration", "600ms", "--out", str(tmp_path), "--start", "2", "--warmup", "0"]
-    assert main(["sweep", "chat", "--slo", "ttft_p99=45ms", *options]) == 0
-    (folder,) = tmp_path.glob("*-sweep")
+    # a request is served for 20 + 24·4 ms; a fourth user waits a third of that for a slot: TTFT 20 or 59 ms
+    server = paced_server(ttft=0.02, itl=0.004, tokens=25, slots=3)
+    options = ["--url", server.url, "--duration", "800ms", "--start", "2", "--warmup", "0"]
+    for attempt in range(3):
+        code = main(["sweep", "chat", "--slo", "ttft_p90=35ms", *options, "--out", str(tmp_path / str(attempt))])
+        told = capsys.readouterr().out
+        (folder,) = (tmp_path / str(attempt)).glob("*-sweep")
+        if not any("INVALID" in note for note in read_sweep(folder).notes):
+            break  # else this machine was too busy to measure: the sweep said so, and is made again
+    assert code == 0
     found = read_sweep(folder).found
     assert found is not None
     assert found.level == 3
     assert found.runs <= 12
-    assert "Concurrency 3" in capsys.readouterr().out
+    assert "Concurrency 3" in told
 
 
 def test_no_load_holds(

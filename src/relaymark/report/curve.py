@@ -120,10 +120,9 @@ def answer_of(sweep: Sweep) -> Answer | None:
     if found.high is None:
         lines[1] += " Nothing higher was tried: raise --highest."
     elif found.low is not None:
-        lines.append(
-            f"95 % interval {found.low:.4g} to {found.high:.4g}; "
-            f"within {percent(_tolerance(sweep))} of the true one with {percent(min(found.confidence, 0.999))} confidence."
-        )
+        near, sure = percent(_tolerance(sweep)), percent(min(found.confidence, 0.999))
+        lines.append(f"95 % interval {found.low:.4g} to {found.high:.4g}.")
+        lines.append(f"It is within {near} of the true one with {sure} confidence.")
     head = f"Concurrency {found.level:.0f}" if sweep.kind == "concurrency" else f"{found.level:.4g} requests/s"
     return Answer(head, [line for line in lines if line], True)
 
