@@ -108,3 +108,41 @@ def test_a_build_refuses_windows_that_leave_text_out(tmp_path: Path) -> None:
     file.write_text(ASK)
     with pytest.raises(ConfigError, match="no rag-build"):
         load_rag_build(file)
+
+
+def test_a_role_says_only_what_it_changes(tmp_path: Path) -> None:
+    text = ASK + (
+        "sampling: {temperature: 0.5, max_tokens: 512}\n"
+        "timeouts: {total: 60s, idle: 9s}\n"
+        "roles: {answer: {sampling: {max_tokens: 64}, timeouts: {total: 5s}, retries: {attempts: 3}}}\n"
+    )
+    bench = ask(tmp_path, text)
+    answer, queries = bench.role("answer"), bench.role("queries")
+    assert (answer.sampling.temperature, answer.sampling.max_tokens) == (0.5, 64)
+    assert (answer.timeouts.total, answer.timeouts.idle, answer.retries.attempts) == (5 * 10**9, 9 * 10**9, 3)
+    assert (queries.sampling.max_tokens, queries.timeouts.total, queries.retries.attempts) == (512, 60 * 10**9, 1)
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ("roles: {answer: {timeouts: {drain: 5s}}}", "a drain"),
+        ("roles: {answer: {endpoint: {url: 'http://127.0.0.1:1', dialect: openai-embeddings}}}", r"roles\.answer"),
+    ],
+)
+def test_what_a_role_cannot_be_is_said(tmp_path: Path, more: str, says: str) -> None:
+    with pytest.raises(ConfigError, match=says):
+        ask(tmp_path, ASK + more)
+
+
+@pytest.mark.parametrize(
+    ("service", "says"),
+    [
+        ("{body: {q: nothing}}", "question"),
+        ("{answer: answer}", "path into the reply"),
+        ("{urls: '$..url'}", "path into the reply"),
+    ],
+)
+def test_a_service_that_could_not_answer_is_refused(tmp_path: Path, service: str, says: str) -> None:
+    with pytest.raises(ConfigError, match=says):
+        ask(tmp_path, ASK.replace("index: db\n", "") + f"service: {service}")

@@ -13,6 +13,7 @@ from relaymark.relay.rag.plan import Role, Rules
 from relaymark.relay.rag.prompts import Prompt
 from relaymark.relay.rag.replies import Said
 from relaymark.retrieval.protocols import Passage
+from relaymark.trace import Outcome
 
 Reply = str | Callable[[int], str]
 
@@ -149,7 +150,7 @@ def test_nothing_new_asks_for_sufficiency_again_without_grading() -> None:
 
 def test_a_call_that_fails_ends_the_task_and_says_how_far_it_came() -> None:
     def fail(_: int) -> str:
-        raise CallFailedError("down")
+        raise CallFailedError("down", Outcome.RESET)
 
     room = Room({"queries": queries("q"), "relevance": ALL, "sufficiency": fail})
     progress = Progress("Who?")

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from relaymark.bench.jsonpath import look_up, parse_path
 from relaymark.relay.rag import replies
-from relaymark.relay.rag.blackbox import filled, look_up
+from relaymark.relay.rag.blackbox import filled
 from relaymark.relay.rag.replies import Said
 
 BROKEN = [
@@ -116,7 +117,7 @@ def test_no_reply_is_an_exception(text: str) -> None:
 )
 def test_a_path_leads_to_what_stands_there_or_to_nothing(path: str, found: list[Any]) -> None:
     reply = {"answer": "yes", "hits": [{"url": "u1"}, {"url": "u2"}], "odd key": {"x": 1}}
-    assert look_up(reply, path) == found
+    assert look_up(reply, parse_path(path)) == found
 
 
 def test_the_question_goes_wherever_the_template_says() -> None:

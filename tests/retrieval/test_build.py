@@ -20,6 +20,7 @@ from relaymark.errors import ConfigError
 from relaymark.retrieval.acceptance import document_overlap, success_accuracy
 from relaymark.retrieval.build import GROUP, BuildProgress, BuildSpec, build_index
 from relaymark.retrieval.embedding import open_embedder
+from relaymark.retrieval.index import exchange as exchanging
 from relaymark.retrieval.index import new_index, open_published
 from relaymark.retrieval.index.manifest import text_set_sha256
 from relaymark.retrieval.specs import EmbedderSpec, IndexSpec
@@ -213,3 +214,41 @@ def test_another_embedder_of_the_same_size_is_another_build(tmp_path: Path) -> N
     )
     assert text_set_sha256([b"a", b"b"]) == text_set_sha256([b"b", b"a"])
     assert text_set_sha256([b"a", b"a"]) != text_set_sha256([b"a"])
+
+
+def test_what_is_no_index_is_never_replaced(corpus: Path, tmp_path: Path) -> None:
+    """A build took the folder's place together with a thesis that lay there."""
+    place = tmp_path / "papers"
+    place.mkdir()
+    (place / "thesis.tex").write_text("years of work")
+    with pytest.raises(ConfigError, match=r"would be lost: thesis\.tex"):
+        build_index(spec(corpus, place))
+    assert (place / "thesis.tex").read_text() == "years of work"
+    (tmp_path / "file").write_text("a file")
+    with pytest.raises(ConfigError, match="would be lost"):
+        build_index(spec(corpus, tmp_path / "file"))
+    work = tmp_path / ".other.building"
+    work.mkdir()
+    (work / "thesis.tex").write_text("years of work")
+    with pytest.raises(ConfigError, match="not one's"):
+        build_index(spec(corpus, tmp_path / "other"))
+    assert (work / "thesis.tex").exists()
+    build_index(spec(corpus, tmp_path / "mine"))
+    (tmp_path / "mine" / "notes.md").write_text("put beside the index")
+    with pytest.raises(ConfigError, match=r"notes\.md"):
+        build_index(spec(corpus, tmp_path / "mine"))
+    (tmp_path / "mine" / "notes.md").unlink()
+    build_index(spec(corpus, tmp_path / "mine"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".other.building", "file", "mine", "papers"]
+
+
+@pytest.mark.parametrize("in_one_step", [True, False])
+def test_two_folders_take_each_others_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_one_step: bool) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / name).touch()
+    if not in_one_step:  # a kernel or file system that has it not
+        monkeypatch.setattr(exchanging.ctypes, "CDLL", lambda *_, **__: object())
+    exchanging.exchange(tmp_path / "a", tmp_path / "b")
+    assert (tmp_path / "a" / "b").exists() and (tmp_path / "b" / "a").exists()
+    assert len(list(tmp_path.iterdir())) == 2

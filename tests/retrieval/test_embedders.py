@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from safetensors.numpy import save_file
 from small_models import WORDS, colbert_folder, sentence_folder, static_folder, vectors
 
 from relaymark.errors import ConfigError, UnreachableError
@@ -173,3 +175,90 @@ def test_an_endpoint_reranks_in_input_order(endpoint: str) -> None:
     Answering.answer = staticmethod(lambda asked: {"results": []})
     with pytest.raises(UnreachableError, match="2 passages were sent and 0 scores"):
         reranker.scores(["q"], [["aa", "b"]])
+
+
+def test_streams_change_the_speed_and_no_vector(tmp_path: Path) -> None:
+    folder = str(sentence_folder(tmp_path / "m"))
+    texts = [f"red {'fish ' * (number % 5)}" for number in range(40)]
+    one, two = (
+        open_embedder(
+            EmbedderSpec(kind="onnx", path=folder, runtime=runtime, batch_tokens=16, streams=streams, threads=2)
+        )
+        for runtime, streams in (("onnxruntime", 1), ("openvino", 2))
+    )
+    assert np.allclose(one.embed_passages(texts), two.embed_passages(texts), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("file", "told", "says"),
+    [
+        ("1_Pooling/config.json", {"pooling_mode_max_tokens": True}, "pools by max_tokens"),
+        (
+            "1_Pooling/config.json",
+            {"pooling_mode_mean_tokens": True, "pooling_mode_cls_token": True},
+            "mean_tokens and cls_token",
+        ),
+        (
+            "modules.json",
+            [{"type": "sentence_transformers.models.Dense", "path": "2_Dense"}],
+            "a layer of its own, Dense",
+        ),
+    ],
+)
+def test_a_model_that_pools_otherwise_is_refused_and_not_guessed_at(
+    tmp_path: Path, file: str, told: Any, says: str
+) -> None:
+    folder = sentence_folder(tmp_path / "m")
+    (folder / file).write_text(json.dumps(told))
+    with pytest.raises(ConfigError, match=says):
+        open_embedder(EmbedderSpec(kind="onnx", path=str(folder)))
+
+
+def test_weights_mapping_and_the_unknown_token_of_model2vec(tmp_path: Path) -> None:
+    folder = static_folder(tmp_path / "s")
+    table = np.stack([vectors()[8], vectors()[9]])  # two rows serve all words
+    mapping = np.array([0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1], np.int64)
+    weights = np.linspace(0.5, 1.6, 12).astype(np.float32)
+    save_file({"embeddings": table, "mapping": mapping, "weights": weights}, str(folder / "model.safetensors"))
+    (folder / "config.json").write_text("{}")
+    embedder = open_embedder(EmbedderSpec(kind="static", path=str(folder)))
+    (found,) = embedder.embed_passages(["red nobody-knows-this blue"])
+    assert np.allclose(found, unit((table[0] * weights[8] + table[1] * weights[9]) / 2), atol=1e-5)
+
+
+def test_a_matrix_without_a_row_for_every_token_is_refused(tmp_path: Path) -> None:
+    folder = static_folder(tmp_path / "s")
+    save_file({"embedding.weight": vectors()[:5].copy()}, str(folder / "model.safetensors"))
+    with pytest.raises(ConfigError, match="12 tokens and the matrix vectors for 5"):
+        open_embedder(EmbedderSpec(kind="static", path=str(folder)))
+
+
+def test_a_colbert_without_its_projection_is_refused(tmp_path: Path) -> None:
+    """Plain states scored as if they were projected gave a ranking that looked right."""
+    folder = colbert_folder(tmp_path / "c")
+    linear = np.load(folder / "linear.npy")
+    (folder / "linear.npy").unlink()
+    (folder / "config.json").write_text(json.dumps({"hidden_size": 4}))
+    with pytest.raises(ConfigError, match="no projection beside it"):
+        open_reranker(RerankerSpec(kind="colbert", path=str(folder)))
+    save_file({"linear.weight": linear, "bert.x": vectors()}, str(folder / "model.safetensors"))
+    (folder / "artifact.metadata").write_text(json.dumps({"mask_punctuation": False, "attend_to_mask_tokens": True}))
+    reranker = open_reranker(RerankerSpec(kind="colbert", path=str(folder), query_length=5))
+    assert reranker is not None
+    ((score,),) = reranker.scores(["red"], [["blue ."]])
+
+    def projected(*words: str) -> np.ndarray:
+        states = rows(*words) @ linear.T
+        return states / np.linalg.norm(states, axis=1, keepdims=True)
+
+    query = projected("[CLS]", "[unused0]", "red", "[SEP]", "[MASK]")
+    passage = projected("[CLS]", "[unused1]", "blue", ".", "[SEP]")
+    assert score == pytest.approx(float((query @ passage.T).max(1).sum()), rel=1e-4)
+
+
+def test_sentence_transformers_is_named_where_it_is_missing() -> None:
+    if find_spec("sentence_transformers") is not None:
+        pytest.skip("sentence-transformers is installed here")
+    with pytest.raises(ConfigError) as error:
+        open_embedder(EmbedderSpec(kind="sentence-transformers", path="x"))
+    assert error.value.mend == "pip install sentence-transformers"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from relaymark.data.world import page_html, page_text, world
 from relaymark.errors import ConfigError
 from relaymark.retrieval.chunking import chunk
 from relaymark.retrieval.parsing import Document, find_documents, open_parser
+from relaymark.retrieval.parsing.documents import MAX_BYTES
 from relaymark.retrieval.parsing.normalising import normalise
 
 PAGE = """<html><head><title>Town</title><script>var x = "no";</script></head><body><header>Top</header>
@@ -123,3 +125,48 @@ def test_windows_cover_the_text_and_none_is_empty(text: str, window: int, stride
     passages = chunk(text, window, stride)
     assert all(passages)
     assert set("".join(text.split())) == set("".join("".join(passages).split()))
+
+
+def test_what_is_no_document_is_counted_and_waited_for_by_nobody(tmp_path: Path) -> None:
+    (tmp_path / "good.txt").write_text("good")
+    os.mkfifo(tmp_path / "pipe.html")  # opening it would wait for a writer for ever
+    (tmp_path / "away.txt").symlink_to(tmp_path / "good.txt")
+    (tmp_path / "a.txt").symlink_to("/dev/zero")
+    Path(os.fsdecode(os.fsencode(tmp_path) + b"/odd\xff.txt")).write_text("a name that is no text")
+    lines = '{"text": "half \\ud800 a pair"}\n{"text": "whole"}\n\n  \n{"text": "last"}'
+    (tmp_path / "halves.jsonl").write_text(lines)
+    corpus = find_documents(tmp_path)
+    assert corpus.skipped == {
+        "not a file": 2,
+        "a name that is not UTF-8": 1,
+        "a link to a file that was read already": 1,
+    }
+    assert [one.source for one in corpus.documents] == [
+        "good.txt",
+        "halves.jsonl:1",
+        "halves.jsonl:2",
+        "halves.jsonl:5",
+    ]
+    parse = open_parser("fast")
+    with pytest.raises(ValueError, match="half a character"):
+        parse(corpus.documents[1])
+    assert [parse(one).text for one in corpus.documents[2:]] == ["whole", "last"]
+
+
+def test_a_line_longer_than_a_document_may_be_is_never_read_whole(tmp_path: Path) -> None:
+    with (tmp_path / "long.jsonl").open("wb") as file:
+        file.truncate(MAX_BYTES + 5)  # zeros: one line, and sparse on the disk
+        file.seek(0, os.SEEK_END)
+        file.write(b'\n{"text": "after it"}\n')
+    long, after = find_documents(tmp_path).documents
+    parse = open_parser("fast")
+    with pytest.raises(ValueError, match="larger than 64 MiB"):
+        parse(long)
+    assert parse(after).text == "after it"
+
+
+def test_both_parsers_join_hyphens_over_line_breaks_alike(tmp_path: Path) -> None:
+    path = tmp_path / "x.html"
+    path.write_text("<body><p>well-\nknown and\n  <b>so-</b>\ncalled <i>half-</i>done\n\n<p>end-</p><p>less</body>")
+    texts = {open_parser(mode)(document(path, "html")).text for mode in ("fast", "mlperf")}
+    assert len(texts) == 1, texts

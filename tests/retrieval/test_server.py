@@ -144,3 +144,28 @@ def test_what_waits_while_a_batch_is_served_is_the_next_batch() -> None:
     assert {one.answer for one in done if not one.error} == {2, 8, 10, 40, 4}
     assert sum("minus one" in one.error for one in done) == 2
     assert sum("are waiting" in one.error for one in done) == 1
+
+
+def test_a_call_that_takes_too_long_is_given_up_and_so_is_a_cancelled_one(index: Path) -> None:
+    with RetrievalServer(ServerSpec(index=str(index), embedder=WORDLLAMA, wait_ms=60_000)) as server:
+
+        async def work() -> None:
+            client = await RetrievalClient.connect(server.socket, timeout_ns=50_000_000)
+            slow = asyncio.ensure_future(client.embed("q"))
+            await asyncio.sleep(0.02)
+            client.sweep()
+            assert not slow.done()
+            await asyncio.sleep(0.05)
+            client.sweep()
+            with pytest.raises(RetrievalError, match=r"within 0\.05 s") as error:
+                await slow
+            assert error.value.how == "timeout"
+            other = asyncio.ensure_future(client.embed("q"))
+            await asyncio.sleep(0)
+            client.cancel_all()
+            with pytest.raises(RetrievalError) as error:
+                await other
+            assert error.value.how == "cancelled"
+            client.close()
+
+        asyncio.run(work())

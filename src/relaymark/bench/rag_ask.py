@@ -2,25 +2,56 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar, cast
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from relaymark.bench._fields import Count, CountOrZero, Duration, Section, refuse
-from relaymark.bench._sections import Endpoint, Sampling
+from relaymark.bench._fields import Count, CountOrZero, Duration, MaybeDuration, Section, refuse, shown
+from relaymark.bench._sections import Endpoint, Retries, Sampling, Timeouts
+from relaymark.bench.jsonpath import parse_path
 from relaymark.bench.model import Benchmark
+from relaymark.errors import ConfigError
 
 RoleName = Literal["queries", "relevance", "sufficiency", "answer"]
 
 
+_LLM_DIALECTS = ("openai-chat", "openai-completions", "openai-responses")
+_QUESTION = "${question}"
+
+
 class RoleSection(Section):
-    """Who plays one LLM role; what is left out is as the file's top level says."""
+    """Who plays one LLM role and how it is asked; what is left out is as the file's top level says.
+
+    So ``sampling: {max_tokens: 64}`` changes that and keeps the temperature of the top level.
+    """
 
     endpoint: Endpoint | None = None
     sampling: Sampling | None = None
     stream: bool | None = None
     constrained: bool | None = None
+    timeouts: Timeouts | None = None
+    retries: Retries | None = None
+
+    @field_validator("timeouts")
+    @classmethod
+    def _no_drain(cls, value: Timeouts | None) -> Timeouts | None:
+        if value is not None and "drain" in value.model_fields_set:
+            raise refuse("has a drain, which is a stage's and not a role's", "set timeouts.drain at the top level")
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """A role with nothing left out."""
+
+    endpoint: Endpoint
+    sampling: Sampling
+    stream: bool
+    constrained: bool
+    timeouts: Timeouts
+    retries: Retries
 
 
 class Loop(Section):
@@ -66,29 +97,57 @@ class Reranker(Section):
     threads: CountOrZero = 0
     query_length: Count = 32
     passage_length: Count = 512
-    batch_tokens: Count = 8192
+    batch_tokens: Count = 1024
 
 
 class Retrieval(Section):
-    """The stages that run here: embedder, index, reranker. ``wait``: how long an idle stage waits for company."""
+    """The stages that run here: embedder, index, reranker.
+
+    ``wait``: how long an idle stage waits for company. ``timeout``: the longest that one call may take.
+    """
 
     embedder: Embedder = Embedder()
     reranker: Reranker = Reranker()
     ef_search: CountOrZero = 0
     wait: Duration = 0
+    timeout: MaybeDuration = 120 * 10**9
 
 
 class Service(Section):
     """A RAG service of your own, asked as a whole: where in the request the question goes, where the answer is.
 
-    ``body`` is the request's JSON; the text ``${question}`` in it becomes the question. ``answer``, ``urls`` and
-    ``contexts`` are paths into the reply: ``$.answer``, ``$.sources[*].url``.
+    ``body`` is the request's JSON; the text ``${question}`` in it becomes the question. ``answer`` and ``urls`` (of
+    the pages it used) are paths into the reply: ``$.answer``, ``$.sources[*].url``.
     """
 
-    body: dict[str, Any] = Field(default_factory=lambda: {"question": "${question}"})
+    body: dict[str, Any] = Field(default_factory=lambda: {"question": _QUESTION})
     answer: str = "$.answer"
     urls: str = ""
-    contexts: str = ""
+
+    @field_validator("body")
+    @classmethod
+    def _asks(cls, value: dict[str, Any]) -> dict[str, Any]:
+        if not _holds_question(value):
+            raise refuse(f"must hold the text {_QUESTION}", "write it where the question goes")
+        return value
+
+    @field_validator("answer", "urls")
+    @classmethod
+    def _is_a_path(cls, value: str, info: ValidationInfo) -> str:
+        if value or info.field_name == "answer":
+            try:
+                parse_path(value)
+            except ConfigError as error:
+                raise refuse(f"must be a path into the reply, got {shown(value)}", error.mend) from None
+        return value
+
+
+def _holds_question(template: Any) -> bool:
+    if isinstance(template, str):
+        return _QUESTION in template
+    if isinstance(template, dict):
+        return any(map(_holds_question, cast(dict[str, Any], template).values()))
+    return isinstance(template, list) and any(map(_holds_question, cast(list[Any], template)))
 
 
 class RagAsk(Benchmark):
@@ -117,6 +176,28 @@ class RagAsk(Benchmark):
             )
         return self
 
+    @model_validator(mode="after")
+    def _roles_can_speak(self) -> RagAsk:
+        if self.service is None:
+            endpoints = {"endpoint": self.endpoint}
+            endpoints |= {f"roles.{name}.endpoint": role.endpoint for name, role in self.roles.items() if role.endpoint}
+            for place, endpoint in endpoints.items():
+                if endpoint.dialect not in _LLM_DIALECTS:
+                    raise refuse(f"has an LLM role at an endpoint that speaks {endpoint.dialect} ({place}.dialect)")
+        return self
+
+    def role(self, name: RoleName) -> Role:
+        """One role with what its section leaves out filled in from the top level."""
+        own = self.roles.get(name) or RoleSection()
+        return Role(
+            endpoint=own.endpoint or self.endpoint,
+            sampling=_laid_over(self.sampling, own.sampling),
+            stream=self.stream if own.stream is None else own.stream,
+            constrained=self.constrained if own.constrained is None else own.constrained,
+            timeouts=_laid_over(self.timeouts, own.timeouts),
+            retries=_laid_over(self.retries, own.retries),
+        )
+
     def anchored_to(self, base: Path) -> RagAsk:
         """Return the same with relative files made absolute against ``base``."""
         names = ("questions", "index", "replay")
@@ -129,6 +210,16 @@ class RagAsk(Benchmark):
             }
         )
         return self.model_copy(update={**given, "retrieval": retrieval})
+
+
+_S = TypeVar("_S", bound=Section)
+
+
+def _laid_over(under: _S, over: _S | None) -> _S:
+    """The one with whatever the other was given."""
+    if over is None:
+        return under
+    return under.model_copy(update={key: getattr(over, key) for key in over.model_fields_set})
 
 
 def _place(path: str, base: Path) -> str:

@@ -11,7 +11,7 @@ import msgspec
 
 from relaymark.dialects import Decoded, decode_capture
 from relaymark.relay.context import Context
-from relaymark.relay.plan import Retries
+from relaymark.relay.policies import Retries
 from relaymark.trace import Capture, Outcome, TransferEnd
 from relaymark.wire import Client
 
@@ -35,18 +35,24 @@ async def send_leg(context: Context, capture: Capture, body: bytes | memoryview)
 
 
 async def converse(
-    context: Context, client: Client, head: bytes, capture: Capture, body: bytes | memoryview
+    context: Context,
+    client: Client,
+    head: bytes,
+    capture: Capture,
+    body: bytes | memoryview,
+    policy: Retries | None = None,
 ) -> tuple[Capture, Decoded]:
     """The same for a leg whose answer the task goes on with; the last attempt and what it said.
 
     Args:
-        context: The worker's journal, plan and retry policy.
+        context: The worker's journal and plan.
         client: Of the endpoint that is asked.
         head: The request's head, whole.
         capture: Identity of the leg; stamps and bytes are written here and in copies of it.
         body: The request's body.
+        policy: What is tried again; the plan's by default.
     """
-    policy = context.plan.retries
+    policy = policy or context.plan.retries
     blank = msgspec.structs.replace(capture) if policy.attempts > 1 else capture
     while True:
         done = await client.send(capture, head, body)

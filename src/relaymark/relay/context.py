@@ -15,7 +15,7 @@ from relaymark.relay.pack import RequestPack
 from relaymark.relay.plan import Plan, request_head
 from relaymark.relay.redaction import Redactor
 from relaymark.trace import Capture, JournalWriter, Leg
-from relaymark.wire import Client, Exchange, parse_url, resolve
+from relaymark.wire import Client, Exchange, Timeouts, parse_url, resolve
 
 _KEPT_AT_ONCE = 4
 _BACKLOG_BYTES = 96 << 20  # 1,500 streams of 128 tokens; beyond it packing waits for nothing
@@ -27,6 +27,18 @@ class Reachable(Endpoint, Protocol):
     @property
     def verify_tls(self) -> bool:
         """Whether its certificate is checked."""
+        ...
+
+
+class Peer(Protocol):
+    """Whatever tasks may be waiting for."""
+
+    def sweep(self) -> None:
+        """Ends what has run into a timeout."""
+        ...
+
+    def cancel_all(self) -> None:
+        """Ends everything under way as cancelled."""
         ...
 
 
@@ -49,7 +61,8 @@ class Context:
         self.folder = folder
         self.plan = plan
         self.worker = worker
-        self.clients: dict[tuple[str, bool], Client] = {}
+        self.clients: dict[tuple[str, bool, Timeouts], Client] = {}
+        self.others: list[Peer] = []  # that tasks wait for beside the clients' servers
         self.client, self.head = self.reach(plan, plan.url, plan.path)
         self.redactor = Redactor.of(plan, os.environ, *plan.speakers())
         self.pack = RequestPack(folder)
@@ -62,18 +75,22 @@ class Context:
         self.tasks = TaskCounts()
         self.failure: OSError | None = None  # the journal could not be written
 
-    def reach(self, endpoint: Reachable, url: str, path: str) -> tuple[Client, bytes]:
-        """The client of an endpoint, one for each, and the head of a request to it up to its Content-Length.
+    def reach(self, endpoint: Reachable, url: str, path: str, timeouts: Timeouts | None = None) -> tuple[Client, bytes]:
+        """The client of an endpoint and the head of a request to it up to its Content-Length.
+
+        There is one client for each endpoint, or more where it is asked with different ``timeouts`` (the plan's by
+        default).
 
         Raises:
             RelaymarkError: The URL, a header or the host's name cannot be used.
         """
         plan = self.plan
         target = resolve(parse_url(url, verify_tls=endpoint.verify_tls))
-        client = self.clients.get((url, endpoint.verify_tls))
+        timeouts = timeouts or plan.timeouts()
+        client = self.clients.get((url, endpoint.verify_tls, timeouts))
         if client is None:
-            client = Client(target, timeouts=plan.timeouts(), limits=plan.limits(), keep_alive=plan.keep_alive)
-            self.clients[url, endpoint.verify_tls] = client
+            client = Client(target, timeouts=timeouts, limits=plan.limits(), keep_alive=plan.keep_alive)
+            self.clients[url, endpoint.verify_tls, timeouts] = client
         headers = request_headers(endpoint, os.environ)
         return client, request_head("POST", target.base_path + path, target.host_header, headers)
 
@@ -90,8 +107,13 @@ class Context:
     def cancel(self) -> None:
         """Ends what is in flight and wakes whoever waits to try again."""
         self._cancel.set()
-        for client in self.clients.values():
-            client.cancel_all()
+        for peer in (*self.clients.values(), *self.others):
+            peer.cancel_all()
+
+    def sweep(self) -> None:
+        """Ends what has run into a timeout; called a few times a second."""
+        for peer in (*self.clients.values(), *self.others):
+            peer.sweep()
 
     def close_clients(self) -> None:
         """Cancels what is in flight and closes every connection."""

@@ -8,6 +8,7 @@ import msgspec
 
 from relaymark.bench.secrets import Endpoint
 from relaymark.load import Part
+from relaymark.relay.policies import Patience, Retries
 from relaymark.relay.rag.plan import RagPlan
 from relaymark.trace.runfolder import PLAN_FILE
 from relaymark.wire import Limits, Timeouts
@@ -19,18 +20,6 @@ class PlannedStage(msgspec.Struct, kw_only=True):
     index: int
     warmup: bool = False
     first_prompt: int = 0  # where in the request pack the stage begins
-
-
-class Retries(msgspec.Struct, kw_only=True):
-    """Retry policy of one leg; ``attempts`` counts the first one, so 1 is off."""
-
-    attempts: int = 1
-    backoff_ns: int = 500_000_000
-    backoff_max_ns: int = 30_000_000_000
-    jitter: float = 0.5
-    honour_retry_after: bool = True
-    on: tuple[str, ...] = ()
-    statuses: tuple[int, ...] = ()
 
 
 class Plan(msgspec.Struct, kw_only=True):
@@ -66,7 +55,17 @@ class Plan(msgspec.Struct, kw_only=True):
 
     def timeouts(self) -> Timeouts:
         """The bounds on one attempt, for the wire."""
-        return Timeouts(self.connect_ns, self.first_byte_ns, self.idle_ns, self.total_ns)
+        return self.patience().timeouts()
+
+    def patience(self) -> Patience:
+        """The bounds and the retry policy of whoever has none of its own."""
+        return Patience(
+            connect_ns=self.connect_ns,
+            first_byte_ns=self.first_byte_ns,
+            idle_ns=self.idle_ns,
+            total_ns=self.total_ns,
+            retries=self.retries,
+        )
 
     def limits(self) -> Limits:
         """The caps on one response, for the wire."""

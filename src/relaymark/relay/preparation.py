@@ -11,7 +11,8 @@ from datetime import datetime
 from pathlib import Path
 
 from relaymark import __version__
-from relaymark.bench import Benchmark, StageSpec, dump_benchmark
+from relaymark.bench import Benchmark, StageSpec, Timeouts, dump_benchmark
+from relaymark.bench import Retries as RetriesSection
 from relaymark.bench.rag_ask import RagAsk
 from relaymark.bench.secrets import request_headers
 from relaymark.data import PromptSet, load_prompts
@@ -20,7 +21,8 @@ from relaymark.errors import ConfigError
 from relaymark.load import Schedule, build_schedule, partition, schedule_sha256
 from relaymark.relay.machine import environment, usable_cores
 from relaymark.relay.pack import write_pack
-from relaymark.relay.plan import Plan, PlannedStage, Retries, write_part, write_plan
+from relaymark.relay.plan import Plan, PlannedStage, write_part, write_plan
+from relaymark.relay.policies import Patience, Retries
 from relaymark.relay.preflight import choose_model, look
 from relaymark.relay.redaction import Redactor
 from relaymark.trace import RunRecord, StageRecord, create_run_folder, write_run_record
@@ -174,7 +176,7 @@ def workers_of(bench: Benchmark, schedules: list[Schedule]) -> int:
 
 def plan_of(bench: Benchmark, api: Dialect, model: str, workers: int, stages: list[PlannedStage]) -> Plan:
     """What the workers are told of a benchmark."""
-    endpoint, timeouts, retries = bench.endpoint, bench.timeouts, bench.retries
+    endpoint, patience = bench.endpoint, patience_of(bench.timeouts, bench.retries)
     return Plan(
         run_id=f"{time.strftime('%Y%m%d%H%M%S')}-{uuid.uuid4().hex[:8]}",
         workers=workers,
@@ -189,13 +191,25 @@ def plan_of(bench: Benchmark, api: Dialect, model: str, workers: int, stages: li
         keep_content=bench.keep_content,
         api_key_env=endpoint.api_key_env,
         headers=endpoint.headers,
+        drain_ns=bench.timeouts.drain,
+        max_header=bench.limits.max_header,
+        max_body=bench.limits.max_body,
+        connect_ns=patience.connect_ns,
+        first_byte_ns=patience.first_byte_ns,
+        idle_ns=patience.idle_ns,
+        total_ns=patience.total_ns,
+        retries=patience.retries,
+        stages=stages,
+    )
+
+
+def patience_of(timeouts: Timeouts, retries: RetriesSection) -> Patience:
+    """What two sections of a benchmark file say of one attempt and the next."""
+    return Patience(
         connect_ns=timeouts.connect,
         first_byte_ns=timeouts.first_byte,
         idle_ns=timeouts.idle,
         total_ns=timeouts.total,
-        drain_ns=timeouts.drain,
-        max_header=bench.limits.max_header,
-        max_body=bench.limits.max_body,
         retries=Retries(
             attempts=retries.attempts,
             backoff_ns=retries.backoff,
@@ -205,7 +219,6 @@ def plan_of(bench: Benchmark, api: Dialect, model: str, workers: int, stages: li
             on=tuple(retries.on),
             statuses=tuple(retries.statuses),
         ),
-        stages=stages,
     )
 
 

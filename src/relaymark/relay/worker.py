@@ -134,8 +134,7 @@ class Worker:
             self._worst_late = max(self._worst_late, time.monotonic_ns() - expected - 1_000_000)
             tick += 1
             if tick % _TICKS_PER_BEAT == 0:
-                for client in self._context.clients.values():
-                    client.sweep()
+                self._context.sweep()
                 self._heartbeat()
             self._context.journal.flush()
             self._check_journal()

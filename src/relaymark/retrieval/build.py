@@ -26,8 +26,8 @@ import numpy as np
 from relaymark.errors import ConfigError
 from relaymark.retrieval.chunking import STRIDE, WINDOW, chunk
 from relaymark.retrieval.embedding import open_embedder
-from relaymark.retrieval.index import Manifest, PassageWriter, new_index, publish
-from relaymark.retrieval.index.manifest import text_set_sha256
+from relaymark.retrieval.index import Manifest, PassageWriter, check_place, new_index, publish
+from relaymark.retrieval.index.manifest import text_digest, text_set_sha256
 from relaymark.retrieval.index.published import INDEX_FILE
 from relaymark.retrieval.parsing import Corpus, Document, Parser, find_documents, open_parser
 from relaymark.retrieval.peak import Peak
@@ -38,6 +38,7 @@ GROUP = 64
 """Documents that are parsed, embedded and written down together."""
 _AHEAD = 6
 """Groups that may be parsed before they are embedded."""
+_MARK = "fingerprint"
 
 
 class BuildSpec(msgspec.Struct, kw_only=True, frozen=True):
@@ -119,11 +120,13 @@ def build_index(spec: BuildSpec, on_progress: Callable[[BuildProgress], None] | 
         ConfigError: The corpus, the embedder or a package is missing, or no document gave a passage.
     """
     begin = time.monotonic()
-    corpus = find_documents(Path(spec.corpus), Path(spec.url_mapping) if spec.url_mapping else None)
-    parser_name = open_parser(spec.parser).name
-    embedder = open_embedder(spec.embedder)
     place = Path(spec.index_folder)
     work = place.with_name(f".{place.name}.building")
+    check_place(place)
+    _check_work(work)
+    corpus = find_documents(Path(spec.corpus), Path(spec.url_mapping) if spec.url_mapping else None)
+    parser_name = open_parser(spec.parser).name
+    embedder = open_embedder(msgspec.structs.replace(spec.embedder, streams=os.cpu_count() or 1))
     done = _resume(work, _fingerprint(spec, corpus, parser_name, embedder))
     progress = BuildProgress(total=len(corpus.documents))
     counts = _Counts()
@@ -295,8 +298,7 @@ class _Adding:
         path = self._work / f"{group.number:07d}.vectors"
         self._index.add(np.fromfile(path, np.float32).reshape(-1, self._embedder.dimension))
         self._writer.add(group.passages)
-        texts = (passage.text.encode("utf-8", "surrogatepass") for passage in group.passages)
-        self._digests += [hashlib.sha256(text).digest() for text in texts]
+        self._digests += [text_digest(passage.text) for passage in group.passages]
         self.stages.append(Stage("index", begun, time.monotonic_ns(), len(group.passages)))
 
     def finish(self, place: Path, counts: _Counts, parser: str) -> Manifest:
@@ -322,7 +324,8 @@ class _Adding:
             corpus_set_sha256=text_set_sha256(self._digests),
         )
         manifest = publish(self._fresh, place, manifest)
-        shutil.rmtree(self._work, ignore_errors=True)
+        _clear(self._work)
+        self._work.rmdir()
         self.stages.append(Stage("index", begun, time.monotonic_ns(), 0))
         return manifest
 
@@ -344,12 +347,39 @@ def _fingerprint(spec: BuildSpec, corpus: Corpus, parser: str, embedder: Embedde
     return whole.hexdigest()
 
 
+def _check_work(work: Path) -> None:
+    """Whether the folder that is worked in is ours: it may be emptied.
+
+    Raises:
+        ConfigError: It is not.
+    """
+    if work.is_symlink() or (work.exists() and not (work.is_dir() and ((work / _MARK).is_file() or _empty(work)))):
+        raise ConfigError(
+            "a build works here, and what stands here is not one's",
+            where=str(work),
+            mend="move it away, or name the index otherwise",
+        )
+
+
+def _clear(work: Path) -> None:
+    """Empties the folder; the mark goes last, so that it stays known as ours if this is cut short."""
+    for path in sorted(work.iterdir(), key=lambda path: path.name == _MARK):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+
+
+def _empty(folder: Path) -> bool:
+    return next(folder.iterdir(), None) is None
+
+
 def _resume(work: Path, fingerprint: str) -> int:
     """How many groups of an interrupted build of the same thing are done; a folder of another build is emptied."""
-    mark = work / "fingerprint"
+    mark = work / _MARK
     if not mark.is_file() or mark.read_text() != fingerprint:
-        shutil.rmtree(work, ignore_errors=True)
-        work.mkdir(parents=True)
+        work.mkdir(parents=True, exist_ok=True)
+        _clear(work)
         mark.write_text(fingerprint)
         return 0
     done = 0

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -14,7 +15,11 @@ from relaymark.retrieval.protocols import Passage
 
 
 class RetrievalError(Exception):
-    """A call could not be served: the server said why, or it is gone."""
+    """A call was not served: the server said why, is gone or took too long, or the call was cancelled."""
+
+    def __init__(self, why: str, how: Literal["refused", "gone", "timeout", "cancelled"] = "refused") -> None:
+        super().__init__(why)
+        self.how = how
 
 
 class Call(NamedTuple):
@@ -29,17 +34,22 @@ class Call(NamedTuple):
 
 
 class RetrievalClient(asyncio.Protocol):
-    """Calls from one event loop. A server that goes away fails every call under way, and every later one."""
+    """Calls from one event loop. A server that goes away fails every call under way, and every later one.
 
-    def __init__(self) -> None:
+    ``timeout_ns`` bounds one call; whoever sets it must call :meth:`sweep` a few times a second.
+    """
+
+    def __init__(self, timeout_ns: int | None = None) -> None:
         self._transport: asyncio.Transport | None = None
         self._unframer = frames.Unframer()
         self._waiting: dict[int, asyncio.Future[frames.Reply]] = {}
+        self._since: dict[int, int] = {}  # of the same calls, the oldest first
+        self._timeout_ns = timeout_ns
         self._next = 0
         self._gone = "not connected"
 
     @classmethod
-    async def connect(cls, path: Path) -> RetrievalClient:
+    async def connect(cls, path: Path, timeout_ns: int | None = None) -> RetrievalClient:
         """Connects to a server's socket.
 
         Raises:
@@ -47,7 +57,7 @@ class RetrievalClient(asyncio.Protocol):
         """
         loop = asyncio.get_running_loop()
         try:
-            _, client = await loop.create_unix_connection(cls, str(path))
+            _, client = await loop.create_unix_connection(lambda: cls(timeout_ns), str(path))
         except OSError as error:
             raise RelaymarkError(
                 f"The retrieval server can't be reached: {error.strerror or error}", where=str(path)
@@ -73,6 +83,27 @@ class RetrievalClient(asyncio.Protocol):
         reply = await self._ask(frames.Rerank(self._id(), query, passages))
         return frames.decode_scores(reply.payload), _call(reply)
 
+    def sweep(self) -> None:
+        """Fails the calls that have run into the timeout."""
+        if self._timeout_ns is None:
+            return
+        oldest = time.monotonic_ns() - self._timeout_ns
+        for call, since in list(self._since.items()):
+            if since > oldest:
+                return
+            self._fail(call, f"no reply within {self._timeout_ns / 1e9:g} s", "timeout")
+
+    def cancel_all(self) -> None:
+        """Fails every call under way as cancelled."""
+        for call in list(self._waiting):
+            self._fail(call, "cancelled", "cancelled")
+
+    def _fail(self, call: int, why: str, how: Literal["gone", "timeout", "cancelled"]) -> None:
+        self._since.pop(call, None)
+        future = self._waiting.get(call)
+        if future is not None and not future.done():
+            future.set_exception(RetrievalError(why, how))
+
     def close(self) -> None:
         """Hangs up; calls under way fail."""
         if self._transport is not None:
@@ -84,14 +115,16 @@ class RetrievalClient(asyncio.Protocol):
 
     async def _ask(self, request: frames.Request) -> frames.Reply:
         if self._gone or self._transport is None:
-            raise RetrievalError(self._gone)
+            raise RetrievalError(self._gone, "gone")
         future: asyncio.Future[frames.Reply] = asyncio.get_running_loop().create_future()
         self._waiting[request.id] = future
+        self._since[request.id] = time.monotonic_ns()
         self._transport.write(frames.framed(frames.encode_request(request)))
         try:
             reply = await future
         finally:
             self._waiting.pop(request.id, None)
+            self._since.pop(request.id, None)
         if reply.error:
             raise RetrievalError(reply.error)
         return reply
@@ -123,9 +156,8 @@ class RetrievalClient(asyncio.Protocol):
 
     def _end(self, why: str) -> None:
         self._gone = self._gone or why
-        for future in self._waiting.values():
-            if not future.done():
-                future.set_exception(RetrievalError(self._gone))
+        for call in list(self._waiting):
+            self._fail(call, self._gone, "gone")
 
 
 def _call(reply: frames.Reply) -> Call:

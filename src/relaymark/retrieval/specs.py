@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-EmbedderKind = Literal["static", "onnx", "endpoint"]
+EmbedderKind = Literal["static", "onnx", "endpoint", "sentence-transformers"]
 Runtime = Literal["auto", "onnxruntime", "openvino"]
 Precision = Literal["auto", "fp32", "bf16"]
 
@@ -17,7 +17,8 @@ class EmbedderSpec(msgspec.Struct, kw_only=True, frozen=True):
     ``static``: ``path`` is a folder with one matrix in a ``.safetensors`` file and a ``tokenizer.json``, or the word
     ``wordllama`` for the weights inside that package. ``onnx``: ``path`` is a folder with ``model.onnx`` and
     ``tokenizer.json`` (sentence-transformers' own layout is read where it is there). ``endpoint``: ``url`` of a server
-    that speaks ``/v1/embeddings``.
+    that speaks ``/v1/embeddings``. ``sentence-transformers``: ``path`` is a folder or name that this package can load,
+    where a user has it.
     """
 
     kind: EmbedderKind
@@ -29,6 +30,7 @@ class EmbedderSpec(msgspec.Struct, kw_only=True, frozen=True):
     runtime: Runtime = "auto"
     precision: Precision = "fp32"  # auto: the fastest that this machine computes well
     threads: int = 0  # 0: as many as there are cores
+    streams: int = 1  # batches at a time, which share the threads: more for throughput, one for an answer soon
     pooling: Literal["mean", "cls"] | None = None  # None: as the model's own files say, else mean
     normalise: bool = True
     max_length: int = 512  # tokens; longer texts are cut
@@ -53,7 +55,7 @@ class RerankerSpec(msgspec.Struct, kw_only=True, frozen=True):
     threads: int = 0
     query_length: int = 32
     passage_length: int = 512
-    batch_tokens: int = 8192
+    batch_tokens: int = 1024
 
 
 class IndexSpec(msgspec.Struct, kw_only=True, frozen=True):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, cast
 
 import msgspec
 
+from relaymark.bench.jsonpath import look_up, parse_path
 from relaymark.dialects.response import parse_response
 from relaymark.relay.attempts import converse
 from relaymark.relay.context import Context
@@ -14,7 +14,6 @@ from relaymark.relay.rag.pipeline import CallFailedError, Progress
 from relaymark.relay.rag.plan import ServiceSpec
 from relaymark.trace import Capture
 
-_STEP = re.compile(r"\.([A-Za-z_][A-Za-z0-9_-]*)|\[(\d+|\*)\]|\['([^']+)'\]")
 _PLACE = "${question}"
 
 
@@ -29,6 +28,8 @@ class Service:
         plan = context.plan
         self._context = context
         self._spec = spec
+        self._answer = parse_path(spec.answer)
+        self._urls = parse_path(spec.urls) if spec.urls else None
         self._client, self._head = context.reach(plan, plan.url, spec.path)
 
     async def answer(self, progress: Progress, task: Capture) -> list[str] | None:
@@ -57,15 +58,15 @@ class Service:
         done, decoded = await converse(context, self._client, head, capture, body)
         progress.rounds = 1
         if not decoded.outcome.good:
-            raise CallFailedError(f"service: {decoded.outcome.value}: {decoded.error_message or ''}"[:500])
+            raise CallFailedError(f"service: {decoded.outcome.value}: {decoded.error_message or ''}", decoded.outcome)
         reply: Any = msgspec.json.decode(parse_response(done.raw, (len(done.raw),)).body)
-        answers = [one for one in look_up(reply, self._spec.answer) if isinstance(one, str | int | float)]
+        answers = [one for one in look_up(reply, self._answer) if isinstance(one, str | int | float)]
         if not answers:
             progress.fallbacks["service: no answer where it was to be"] += 1
         progress.answer = str(answers[0]) if answers else ""
-        if not self._spec.urls:
+        if self._urls is None:
             return None
-        return [str(url) for url in look_up(reply, self._spec.urls) if isinstance(url, str)]
+        return [str(url) for url in look_up(reply, self._urls) if isinstance(url, str)]
 
 
 def filled(template: Any, question: str) -> Any:
@@ -77,26 +78,3 @@ def filled(template: Any, question: str) -> Any:
     if isinstance(template, list):
         return [filled(value, question) for value in cast(list[Any], template)]
     return template
-
-
-def look_up(found: Any, path: str) -> list[Any]:
-    """What stands at a path such as ``$.answer`` or ``$.sources[*].url``; nothing where nothing does.
-
-    The part of JSONPath (RFC 9535) that names one way down: names, positions, and ``*`` for every entry.
-    """
-    here = [found]
-    for name, position, quoted in _STEP.findall(path.removeprefix("$")):
-        below: list[Any] = []
-        for one in here:
-            if position and isinstance(one, list):
-                entries = cast(list[Any], one)
-                if position == "*":
-                    below += entries
-                elif int(position) < len(entries):
-                    below.append(entries[int(position)])
-            elif not position and isinstance(one, dict):
-                held = cast(dict[str, Any], one)
-                if (name or quoted) in held:
-                    below.append(held[name or quoted])
-        here = below
-    return here

@@ -19,6 +19,7 @@ from typing import Protocol
 from relaymark.relay.rag import prompts, replies
 from relaymark.relay.rag.plan import Role, Rules
 from relaymark.retrieval.protocols import Passage
+from relaymark.trace import Outcome
 
 
 class Say(Protocol):
@@ -38,7 +39,11 @@ class Find(Protocol):
 
 
 class CallFailedError(Exception):
-    """A call that the task cannot do without has failed for good."""
+    """A call that the task cannot do without has failed for good; ``outcome`` is the call's and so the task's."""
+
+    def __init__(self, why: str, outcome: Outcome) -> None:
+        super().__init__(why[:500])
+        self.outcome = outcome
 
 
 @dataclass(slots=True)

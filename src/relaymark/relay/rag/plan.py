@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from relaymark.relay.policies import Patience
 from relaymark.retrieval.specs import ServerSpec
 
 Role = Literal["queries", "relevance", "sufficiency", "answer"]
@@ -36,6 +37,7 @@ class Speaker(msgspec.Struct, kw_only=True, frozen=True):
     max_tokens: int | None = None
     sampling: dict[str, Any] = {}
     constrained: bool = False  # ask for JSON by schema (response_format), not in words alone
+    patience: Patience = Patience()
     api_key_env: str = ""
     headers: dict[str, str] = {}
     verify_tls: bool = True
@@ -48,7 +50,6 @@ class ServiceSpec(msgspec.Struct, kw_only=True, frozen=True):
     body: Any  # JSON; the text "${question}" anywhere in it becomes the question
     answer: str  # path into the reply, such as $.answer or $.choices[0].message.content
     urls: str = ""  # path to the pages it used, if it tells: $.contexts[*].url
-    contexts: str = ""  # path to the texts it used, if it tells
 
 
 class RagPlan(msgspec.Struct, kw_only=True):
@@ -59,6 +60,7 @@ class RagPlan(msgspec.Struct, kw_only=True):
     speakers: dict[Role, Speaker] = {}
     server: ServerSpec | None = None  # what the retrieval server serves
     socket: str = ""  # where it does; known when it has started
+    retrieval_ns: int | None = None  # the longest that one call to it may take
     rerank: bool = False
     replay: str = ""  # a recording that drives the pipeline while live calls are timed
     service: ServiceSpec | None = None

@@ -22,7 +22,7 @@ from relaymark.relay.machine import environment
 from relaymark.relay.pack import write_pack
 from relaymark.relay.plan import PlannedStage, write_part, write_plan
 from relaymark.relay.preflight import choose_model, look
-from relaymark.relay.preparation import plan_of, stage_record_of, workers_of
+from relaymark.relay.preparation import patience_of, plan_of, stage_record_of, workers_of
 from relaymark.relay.rag.plan import QUESTIONS_FILE, ROLES, RagPlan, Role, Rules, ServiceSpec, Speaker
 from relaymark.relay.rag.recording import Replay
 from relaymark.relay.redaction import Redactor
@@ -133,9 +133,7 @@ def _rag_plan(bench: RagAsk, count: int) -> RagPlan:
     )
     if service is not None:
         path = bench.endpoint.path or "/"
-        spec = ServiceSpec(
-            path=path, body=service.body, answer=service.answer, urls=service.urls, contexts=service.contexts
-        )
+        spec = ServiceSpec(path=path, body=service.body, answer=service.answer, urls=service.urls)
         return RagPlan(questions=count, rules=rules, service=spec)
     retrieval = bench.retrieval
     server = ServerSpec(
@@ -154,28 +152,28 @@ def _rag_plan(bench: RagAsk, count: int) -> RagPlan:
         rules=rules,
         speakers={role: _speaker(bench, role) for role in ROLES},
         server=server,
+        retrieval_ns=retrieval.timeout,
         rerank=retrieval.reranker.kind != "none",
         replay=bench.replay,
     )
 
 
-def _speaker(bench: RagAsk, role: Role) -> Speaker:
-    section = bench.roles.get(role)
-    endpoint = (section.endpoint if section else None) or bench.endpoint
-    sampling = ((section.sampling if section else None) or bench.sampling).request_fields()
-    stream = section.stream if section and section.stream is not None else bench.stream
-    constrained = section.constrained if section and section.constrained is not None else bench.constrained
+def _speaker(bench: RagAsk, name: Role) -> Speaker:
+    role = bench.role(name)
+    endpoint = role.endpoint
     api = dialect(endpoint.dialect)
+    sampling = role.sampling.request_fields()
     limit = sampling.pop("max_tokens", None)
     return Speaker(
         url=endpoint.url,
         path=endpoint.path or api.default_path,
         dialect=endpoint.dialect,
         model=endpoint.model or "",
-        streamed=stream and api.streams,
+        streamed=role.stream and api.streams,
         max_tokens=limit if isinstance(limit, int) else None,
         sampling=sampling,
-        constrained=constrained,
+        constrained=role.constrained,
+        patience=patience_of(role.timeouts, role.retries),
         api_key_env=endpoint.api_key_env,
         headers=endpoint.headers,
         verify_tls=endpoint.verify_tls,

@@ -7,13 +7,22 @@ what the call waited there (for a batch, for its turn) and what it took.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
+from typing import TypeVar
 
 from relaymark.relay.context import Context
 from relaymark.relay.rag.pipeline import CallFailedError
 from relaymark.retrieval.client import Call, RetrievalClient, RetrievalError
 from relaymark.retrieval.protocols import Passage
 from relaymark.trace import Capture, Kind, Leg, Outcome
+
+_T = TypeVar("_T")
+_OUTCOMES = {
+    "refused": Outcome.INBAND_ERROR,
+    "gone": Outcome.RESET,
+    "timeout": Outcome.TIMEOUT_TOTAL,
+    "cancelled": Outcome.CANCELLED,
+}
 
 
 class Searching:
@@ -28,28 +37,29 @@ class Searching:
 
     async def __call__(self, query: str, k: int, keep: int) -> Sequence[Passage]:
         """The best ``keep`` of the ``k`` nearest; the search's own order where there is nothing to leave out."""
-        started = time.monotonic_ns()
-        try:
-            vector, embedded = await self._client.embed(query)
-            self._leg(Kind.EMBED, started, embedded)
-            started = time.monotonic_ns()
-            passages, searched = await self._client.search(vector, k)
-            self._leg(Kind.SEARCH, started, searched)
-            self.urls.update(dict.fromkeys(passage.url for passage in passages))
-            if len(passages) <= keep:
-                return passages
-            if not self._rerank:
-                return passages[:keep]
-            started = time.monotonic_ns()
-            scores, reranked = await self._client.rerank(query, [passage.text for passage in passages])
-            self._leg(Kind.RERANK, started, reranked)
-        except RetrievalError as error:
-            raise CallFailedError(f"retrieval: {error}"[:500]) from None
+        vector = await self._timed(Kind.EMBED, self._client.embed(query))
+        passages = await self._timed(Kind.SEARCH, self._client.search(vector, k))
+        self.urls.update(dict.fromkeys(passage.url for passage in passages))
+        if len(passages) <= keep:
+            return passages
+        if not self._rerank:
+            return passages[:keep]
+        scores = await self._timed(Kind.RERANK, self._client.rerank(query, [passage.text for passage in passages]))
         # A stable sort: equal scores stay in the search's order.
         best = sorted(range(len(passages)), key=lambda place: -scores[place])
         return [passages[place] for place in best[:keep]]
 
-    def _leg(self, kind: Kind, started: int, call: Call) -> None:
+    async def _timed(self, kind: Kind, asked: Awaitable[tuple[_T, Call]]) -> _T:
+        started = time.monotonic_ns()
+        try:
+            found, call = await asked
+        except RetrievalError as error:
+            self._leg(kind, started, None, _OUTCOMES[error.how], str(error)[:500])
+            raise CallFailedError(f"{kind.value}: {error}", _OUTCOMES[error.how]) from None
+        self._leg(kind, started, call, Outcome.OK, None)
+        return found
+
+    def _leg(self, kind: Kind, started: int, call: Call | None, outcome: Outcome, error: str | None) -> None:
         context, task = self._context, self._task
         context.keep_leg(
             Leg(
@@ -63,9 +73,10 @@ class Searching:
                 started=started,
                 sent=started,
                 ended=time.monotonic_ns(),
-                items=call.batch,
-                queued_ns=call.begun - call.taken,
-                service_ns=call.finished - call.begun,
-                outcome=Outcome.OK,
+                items=None if call is None else call.batch,
+                queued_ns=None if call is None else call.begun - call.taken,
+                service_ns=None if call is None else call.finished - call.begun,
+                outcome=outcome,
+                error_message=error,
             )
         )

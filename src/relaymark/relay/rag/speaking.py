@@ -28,7 +28,7 @@ class Voice:
         self.role: Role = role
         self.speaker = speaker
         self.client: Client
-        self.client, self.head = context.reach(speaker, speaker.url, speaker.path)
+        self.client, self.head = context.reach(speaker, speaker.url, speaker.path, speaker.patience.timeouts())
         self.api: Dialect = dialect(speaker.dialect)
 
     def body(self, prompt: Prompt) -> bytes:
@@ -97,14 +97,15 @@ class Conversation:
             streamed=speaker.streamed,
         )
         self.calls += 1
-        _, decoded = await converse(context, voice.client, b"%s%d\r\n\r\n" % (voice.head, len(body)), capture, body)
+        head = b"%s%d\r\n\r\n" % (voice.head, len(body))
+        _, decoded = await converse(context, voice.client, head, capture, body, speaker.patience.retries)
         said = said_by(decoded) if decoded.outcome.good else None
         if said is not None:
             self._recorder.keep(self._question_id, role, round_, said)
         if said is None:
             # In replay too: a task whose calls fail must not come out well.
             told = decoded.error_message or decoded.outcome.value
-            raise CallFailedError(f"{role} in round {round_}: {decoded.outcome.value}: {told}"[:500])
+            raise CallFailedError(f"{role} in round {round_}: {decoded.outcome.value}: {told}", decoded.outcome)
         if self._recorded is None:
             return said
         return self._recorded.find(self._question_id, role, round_, self.replay) or said

@@ -47,7 +47,9 @@ class QuestionTasks:
         Raises:
             RelaymarkError: The server or an endpoint cannot be reached, or a file cannot be read.
         """
-        retrieval = await RetrievalClient.connect(Path(plan.socket)) if plan.socket else None
+        retrieval = await RetrievalClient.connect(Path(plan.socket), plan.retrieval_ns) if plan.socket else None
+        if retrieval is not None:
+            context.others.append(retrieval)
         return cls(context, plan, retrieval)
 
     async def run(self, context: Context, stage: PlannedStage, task: int, scheduled: int | None) -> None:
@@ -67,7 +69,7 @@ class QuestionTasks:
         )
         started = _now()
         progress = Progress(question.text)
-        error: str | None = None
+        error: CallFailedError | None = None
         conversation = Conversation(context, self._voices, identity, question.id, self._recorder, self._recorded)
         urls: list[str] | None = None
         try:
@@ -80,7 +82,7 @@ class QuestionTasks:
                 finally:
                     urls = list(searching.urls)
         except CallFailedError as failure:
-            error = str(failure)
+            error = failure
         self._keep(identity, question, progress, conversation, urls, error, scheduled, started)
 
     def _keep(
@@ -90,7 +92,7 @@ class QuestionTasks:
         progress: Progress,
         conversation: Conversation,
         urls: list[str] | None,
-        error: str | None,
+        error: CallFailedError | None,
         scheduled: int | None,
         started: int,
     ) -> None:
@@ -112,8 +114,8 @@ class QuestionTasks:
                 sent=started,
                 ended=_now(),
                 items=calls,
-                outcome=Outcome.OK if error is None else _outcome(context),
-                error_message=error,
+                outcome=Outcome.OK if error is None else error.outcome,
+                error_message=None if error is None else str(error),
             )
         )
         answer = TaskAnswer(
@@ -123,7 +125,7 @@ class QuestionTasks:
             outcome="ok" if error is None else "failed",
             stage=identity.stage,
             answer=None if error is not None else context.redactor.text(progress.answer or ""),
-            error=None if error is None else context.redactor.text(error),
+            error=None if error is None else context.redactor.text(str(error)),
             gold_answer=question.answer,
             gold_urls=question.gold_urls,
             kept_urls=[passage.url for passage in progress.kept] if self._service is None else urls,
@@ -142,11 +144,6 @@ class QuestionTasks:
             self._retrieval.close()
         self._answers.close()
         self._recorder.close()
-
-
-def _outcome(context: Context) -> Outcome:
-    """A task that failed did so by one of its legs, which says how; what is left is whether we ended it ourselves."""
-    return Outcome.CANCELLED if context.cancelled else Outcome.TRUNCATED
 
 
 def _read_questions(path: Path) -> list[Question]:

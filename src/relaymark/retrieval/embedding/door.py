@@ -22,6 +22,10 @@ def open_embedder(spec: EmbedderSpec) -> Embedder:
             from relaymark.retrieval.embedding.onnx import OnnxEmbedder  # noqa: PLC0415 - only who has it
 
             return OnnxEmbedder(spec)
+        if spec.kind == "sentence-transformers":
+            from relaymark.retrieval.embedding.sentence import SentenceEmbedder  # noqa: PLC0415 - only who has it
+
+            return SentenceEmbedder(spec)
         from relaymark.retrieval.embedding.endpoint import EndpointEmbedder  # noqa: PLC0415 - only who has it
 
         return EndpointEmbedder(spec)
@@ -29,5 +33,7 @@ def open_embedder(spec: EmbedderSpec) -> Embedder:
         raise ConfigError(
             f"the embedder needs a package that isn't installed: {error.name}",
             where=f"embedder.kind {spec.kind}",
-            mend="pip install 'relaymark[rag]'",
+            mend="pip install sentence-transformers"
+            if spec.kind == "sentence-transformers"
+            else "pip install 'relaymark[rag]'",
         ) from None

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from relaymark.errors import ConfigError
@@ -41,3 +43,13 @@ def batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
         count = max(1, budget // max(1, lengths[order[begin]]))
         yield order[begin : begin + count]
         begin += count
+
+
+def padded(texts: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Token ids and the mask of what is no padding, both of shape (texts, longest)."""
+    ids = np.zeros((len(texts), max(1, *map(len, texts))), np.int64)
+    mask = np.zeros_like(ids)
+    for row, text in enumerate(texts):
+        ids[row, : len(text)] = text
+        mask[row, : len(text)] = 1
+    return ids, mask

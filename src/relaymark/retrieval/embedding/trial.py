@@ -22,7 +22,7 @@ from relaymark.retrieval.specs import EmbedderSpec, Precision, Runtime
 
 _RUNTIMES: tuple[Runtime, ...] = ("onnxruntime", "openvino")
 _TEXT = "A river runs through the old town, past the mill, and joins the sea near the harbour. " * 8
-_TEXTS = 12
+_TEXTS = 12  # a stream
 _SECONDS = 120.0
 
 
@@ -72,7 +72,8 @@ def _try(spec: EmbedderSpec) -> float | None:
 
 def _key(spec: EmbedderSpec, model: Path) -> str:
     status = model.stat()
-    parts = [str(model.resolve()), status.st_size, status.st_mtime_ns, spec.precision, spec.threads, spec.batch_tokens]
+    parts = [str(model.resolve()), status.st_size, status.st_mtime_ns, spec.precision, spec.threads, spec.streams]
+    parts += [spec.batch_tokens, spec.max_length]
     parts += [platform.machine(), platform.processor(), os.cpu_count(), _cpu(), *map(_version, _RUNTIMES)]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]
 
@@ -100,11 +101,16 @@ def main() -> int:
     """Embeds a few texts with the runtime that standard input names; prints the seconds it took."""
     from relaymark.retrieval.embedding.onnx import OnnxEmbedder  # noqa: PLC0415 - it opens trials itself
 
-    embedder = OnnxEmbedder(msgspec.json.decode(sys.stdin.buffer.read(), type=EmbedderSpec))
-    embedder.embed_passages([_TEXT] * _TEXTS)  # the first call of a shape compiles it
-    begin = time.perf_counter()
-    embedder.embed_passages([_TEXT] * _TEXTS)
-    sys.stdout.write(f"{time.perf_counter() - begin:.6f}\n")
+    spec = msgspec.json.decode(sys.stdin.buffer.read(), type=EmbedderSpec)
+    embedder = OnnxEmbedder(spec)
+    texts = [_TEXT] * (_TEXTS * spec.streams)
+    embedder.embed_passages(texts)  # the first call of a shape compiles it
+    times: list[float] = []
+    for _ in range(3):
+        begin = time.perf_counter()
+        embedder.embed_passages(texts)
+        times.append(time.perf_counter() - begin)
+    sys.stdout.write(f"{min(times):.6f}\n")  # what others took of the machine meanwhile is no property of a runtime
     return 0
 
 

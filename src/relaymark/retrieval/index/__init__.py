@@ -2,7 +2,7 @@
 
 from relaymark.retrieval.index.door import load_index, new_index
 from relaymark.retrieval.index.manifest import Manifest
-from relaymark.retrieval.index.published import PublishedIndex, open_published, publish
+from relaymark.retrieval.index.published import PublishedIndex, check_place, open_published, publish
 from relaymark.retrieval.index.store import PassageStore, PassageWriter
 
 __all__ = [
@@ -10,6 +10,7 @@ __all__ = [
     "PassageStore",
     "PassageWriter",
     "PublishedIndex",
+    "check_place",
     "load_index",
     "new_index",
     "open_published",

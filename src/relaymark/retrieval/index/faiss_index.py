@@ -16,6 +16,7 @@ from relaymark.retrieval.specs import IndexSpec
 
 _faiss: Any = faiss
 _MOST_TRAINING = 100_000  # rows that IVF is trained on
+_CLASSES = {"hnsw": "IndexHNSWFlat", "flat": "IndexFlat", "ivf": "IndexIVFFlat"}
 
 
 class FaissIndex:
@@ -37,8 +38,18 @@ class FaissIndex:
 
     @classmethod
     def load(cls, path: Path, spec: IndexSpec) -> FaissIndex:
-        """Reads one that was saved."""
+        """Reads one that was saved.
+
+        Raises:
+            ConfigError: It is of another kind than the specification says.
+        """
         index = _faiss.read_index(str(path))
+        if not isinstance(index, getattr(_faiss, _CLASSES[spec.kind])):
+            raise ConfigError(
+                f"the index is a {type(index).__name__} and should be of kind {spec.kind}",
+                where=str(path),
+                mend="build it again",
+            )
         return cls(spec, int(index.d), index)
 
     def __len__(self) -> int:
@@ -71,20 +82,21 @@ class FaissIndex:
         return self._index.search(np.ascontiguousarray(queries), k)
 
     def parameters(self) -> dict[str, int | float | str]:
-        """What a manifest says of it; the keys are MLPerf's."""
-        told: dict[str, int | float | str] = {"dim": self.dimension, "metric": 1}
+        """What the index itself says of it; the keys are MLPerf's."""
+        self._train()
+        told: dict[str, int | float | str] = {"dim": self.dimension, "metric": int(self._index.metric_type)}
         if self._spec.kind == "hnsw":
+            hnsw = self._index.hnsw
             return {
                 "class": "IndexHNSWFlat",
                 **told,
-                "M": self._spec.m,
-                "efConstruction": int(self._index.hnsw.efConstruction),
-                "efSearch": self._spec.ef_search,
+                "M": int(hnsw.nb_neighbors(1)),  # of a layer above the lowest, which has twice as many
+                "efConstruction": int(hnsw.efConstruction),
+                "efSearch": int(hnsw.efSearch),
             }
         if self._spec.kind == "flat":
             return {"class": "IndexFlatL2", **told}
-        self._train()
-        return {"class": "IndexIVFFlat", **told, "nlist": int(self._index.nlist), "nprobe": self._spec.probes}
+        return {"class": "IndexIVFFlat", **told, "nlist": int(self._index.nlist), "nprobe": int(self._index.nprobe)}
 
     def save(self, path: Path) -> None:
         """Writes it to one file."""

@@ -41,9 +41,14 @@ def text_set_sha256(digests: Iterable[bytes]) -> str:
     followed by a zero byte (MLPerf Inference v6.1, end-to-end RAG, manifest version 2).
     """
     whole = hashlib.sha256()
-    for digest in sorted(digest.hex() for digest in digests):
-        whole.update(digest.encode() + b"\0")
+    for digest in sorted(digests):  # bytes sort as their hex forms do
+        whole.update(digest.hex().encode() + b"\0")
     return whole.hexdigest()
+
+
+def text_digest(text: str) -> bytes:
+    """SHA-256 of one text."""
+    return hashlib.sha256(text.encode()).digest()
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
+from stat import S_ISDIR, S_ISREG
 
 import msgspec
 
@@ -14,6 +16,7 @@ from relaymark.errors import ConfigError
 
 MAX_BYTES = 64 << 20
 """Largest document that is read; a larger one counts as failed."""
+_PIECE = 1 << 20
 SUFFIXES = {".html": "html", ".htm": "html", ".xhtml": "html", ".md": "markdown", ".txt": "text", ".jsonl": "jsonl"}
 
 
@@ -25,7 +28,8 @@ class Document(msgspec.Struct, frozen=True, array_like=True):
     path: str
     url: str
     begin: int = 0
-    size: int = -1
+    size: int = -1  # -1: all of the file
+    weight: int = 0  # bytes, as far as is known before it is read
 
 
 class Corpus(msgspec.Struct):
@@ -52,17 +56,22 @@ def find_documents(folder: Path, url_mapping: Path | None = None) -> Corpus:
     urls = _mapping(url_mapping or next((path for path in beside if path.is_file()), None))
     skipped: Counter[str] = Counter()
     documents: list[Document] = []
-    for path in sorted(_files(folder, skipped), key=lambda path: str(path.relative_to(folder))):
-        source = str(path.relative_to(folder))
+    found = ((str(path.relative_to(folder)), path, size) for path, size in _files(folder, skipped))
+    for source, path, size in sorted(found, key=lambda one: one[0]):
         kind = SUFFIXES.get(path.suffix.lower())
         if path.name == "url_mapping.json":
             continue
         if kind is None:
             skipped["not a kind of document that is read"] += 1
+        elif not _unicode(source):
+            skipped["a name that is not UTF-8"] += 1
         elif kind == "jsonl":
-            documents += _lines(path, source)
+            try:
+                documents += _lines(path, source)
+            except OSError:
+                skipped["a file that can't be read"] += 1
         else:
-            documents.append(Document(source, kind, str(path), urls.get(path.stem) or source))
+            documents.append(Document(source, kind, str(path), urls.get(path.stem) or source, weight=size))
     if not documents:
         raise ConfigError(
             "the folder holds no documents",
@@ -72,28 +81,61 @@ def find_documents(folder: Path, url_mapping: Path | None = None) -> Corpus:
     return Corpus(documents, skipped)
 
 
-def _files(folder: Path, skipped: Counter[str]) -> Iterator[Path]:
+def _unicode(text: str) -> bool:
+    """Whether it can be written as UTF-8: bytes of a file's name and escapes of JSON need not be text."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _files(folder: Path, skipped: Counter[str]) -> Iterator[tuple[Path, int]]:
+    """Every file once, with its size in bytes: those that lie there first, then what only links lead to."""
     folders: set[tuple[int, int]] = set()
     files: set[tuple[int, int]] = set()
-    for place, names, found in os.walk(folder, followlinks=True):
-        status = Path(place).stat()
-        if (status.st_dev, status.st_ino) in folders:
-            names.clear()
-            skipped["a link to a folder that was read already"] += 1
+    links: deque[Path] = deque()
+
+    def unreadable(_: OSError) -> None:
+        skipped["a folder that can't be read"] += 1
+
+    def take(path: Path, status: os.stat_result) -> Iterator[tuple[Path, int]]:
+        files.add((status.st_dev, status.st_ino))
+        if S_ISREG(status.st_mode):
+            yield path, status.st_size
+        else:
+            skipped["not a file"] += 1  # a pipe would be waited for, for ever
+
+    def walk(top: Path) -> Iterator[tuple[Path, int]]:
+        for place, names, found in os.walk(top, onerror=unreadable):
+            status = Path(place).stat()
+            if (status.st_dev, status.st_ino) in folders:
+                names.clear()
+                skipped["a link to a folder that was read already"] += 1
+                continue
+            folders.add((status.st_dev, status.st_ino))
+            links.extend(path for name in sorted(names) if (path := Path(place, name)).is_symlink())
+            for name in sorted(found):
+                path = Path(place, name)
+                if path.is_symlink():
+                    links.append(path)
+                else:
+                    yield from take(path, path.stat())
+
+    yield from walk(folder)
+    while links:
+        path = links.popleft()
+        try:
+            status = path.stat()
+        except OSError:
+            skipped["a link that leads nowhere"] += 1
             continue
-        folders.add((status.st_dev, status.st_ino))
-        for name in found:
-            path = Path(place) / name
-            try:
-                status = path.stat()
-            except OSError:
-                skipped["a link that leads nowhere"] += 1
-                continue
-            if path.is_symlink() and (status.st_dev, status.st_ino) in files:
-                skipped["a link to a file that was read already"] += 1
-                continue
-            files.add((status.st_dev, status.st_ino))
-            yield path
+        if S_ISDIR(status.st_mode):
+            yield from walk(path)
+        elif (status.st_dev, status.st_ino) in files:
+            skipped["a link to a file that was read already"] += 1
+        else:
+            yield from take(path, status)
 
 
 def _mapping(path: Path | None) -> dict[str, str]:
@@ -105,17 +147,22 @@ def _mapping(path: Path | None) -> dict[str, str]:
         raise ConfigError(f"the URL mapping can't be read: {error}", where=str(path)) from None
     if not isinstance(found, dict):
         raise ConfigError("the URL mapping is no JSON object", where=str(path))
-    return {str(key): value for key, value in found.items() if isinstance(value, str)}
+    return {str(key): value for key, value in found.items() if isinstance(value, str) and _unicode(value)}
 
 
 def _lines(path: Path, source: str) -> list[Document]:
     documents: list[Document] = []
-    begin = 0
     with path.open("rb") as file:
-        for number, line in enumerate(file, 1):
-            if line.strip():
-                documents.append(
-                    Document(f"{source}:{number}", "jsonl", str(path), f"{source}:{number}", begin, len(line))
-                )
-            begin += len(line)
+        for number in count(1):
+            begin, empty = file.tell(), True
+            while piece := file.readline(_PIECE):  # a line may be longer than memory
+                empty = empty and not piece.strip()
+                if piece.endswith(b"\n"):
+                    break
+            size = file.tell() - begin
+            if not size:
+                return documents
+            if not empty:
+                name = f"{source}:{number}"
+                documents.append(Document(name, "jsonl", str(path), name, begin, size, size))
     return documents

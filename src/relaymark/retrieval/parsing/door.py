@@ -75,7 +75,7 @@ def open_parser(mode: str) -> Parser:
 def _bytes(document: Document) -> bytes:
     with Path(document.path).open("rb") as file:
         file.seek(document.begin)
-        data = file.read(document.size if document.size >= 0 else MAX_BYTES + 1)
+        data = file.read(min(document.size, MAX_BYTES + 1) if document.size >= 0 else MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         raise ValueError(f"larger than {MAX_BYTES >> 20} MiB")
     return data
@@ -89,6 +89,11 @@ def _record(line: bytes, document: Document) -> Parsed:
     if not isinstance(found, dict) or not isinstance(found.get("text"), str):
         raise ValueError("the line is no object with a text")
     url, title = found.get("url"), found.get("title")
-    return Parsed(
+    parsed = Parsed(
         found["text"], url if isinstance(url, str) and url else document.url, title if isinstance(title, str) else ""
     )
+    try:
+        "".join(parsed).encode()
+    except UnicodeEncodeError:  # JSON may escape half of a pair of surrogates, which is no text
+        raise ValueError("the line holds half a character") from None
+    return parsed

@@ -26,6 +26,6 @@ def text_of(data: bytes) -> tuple[str, str]:
         node.decompose()
     content = next((found for place in CONTENT if (found := tree.css_first(place)) is not None), tree.root)
     title = tree.css_first("title")
-    text = "" if content is None else content.text(separator="\n", strip=False)
-    lines = (line.strip() for line in text.split("\n"))
-    return normalise(" ".join(line for line in lines if line)), "" if title is None else title.text(strip=True)
+    # Each text node is stripped and keeps the line breaks within it: what is joined over a hyphen depends on them.
+    text = "" if content is None else content.text(separator=" ", strip=True)
+    return normalise(text), "" if title is None else title.text(strip=True)

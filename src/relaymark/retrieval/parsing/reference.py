@@ -6,14 +6,22 @@ different passage counts on record; here lxml is needed, and its version stands 
 
 from __future__ import annotations
 
-import bs4
-import lxml
+from importlib.metadata import version
+from typing import Any
+
 from bs4 import BeautifulSoup
+from lxml import etree  # pyright: ignore[reportAttributeAccessIssue] - a C extension without stubs
 
 from relaymark.retrieval.parsing.normalising import normalise
 from relaymark.retrieval.parsing.selectors import BOILERPLATE, CONTENT, TAGS
 
-NAME = f"mlperf: beautifulsoup4 {bs4.__version__}, lxml {lxml.__version__}"
+_etree: Any = etree
+# libxml2 mends broken markup, and does so differently by version; soupsieve finds what the selectors name.
+_VERSIONS = (
+    *(f"{package} {version(package)}" for package in ("beautifulsoup4", "soupsieve", "lxml")),
+    f"libxml2 {'.'.join(map(str, _etree.LIBXML_VERSION))}",
+)
+NAME = f"mlperf: {', '.join(_VERSIONS)}"
 
 
 def text_of(data: bytes) -> tuple[str, str]:
