@@ -65,9 +65,11 @@ def run(world: Path, tmp_path: Path) -> Iterator[Any]:
     yield go
 
 
-def score(folder: Path) -> tuple[int, int, dict[str, Any]]:
+def score(folder: Path, *options: str) -> tuple[int, int, dict[str, Any]]:
     """Right answers, tasks, and the whole of score.json."""
-    subprocess.run([sys.executable, "-m", "relaymark", "score", str(folder)], capture_output=True, check=False)
+    subprocess.run(
+        [sys.executable, "-m", "relaymark", "score", str(folder), *options], capture_output=True, check=False
+    )
     told = json.loads((folder / "score.json").read_text())
     return told["tasks"]["correct"], told["tasks"]["planned"], told
 
@@ -95,11 +97,16 @@ def test_an_endpoint_that_knows_everything_is_right_about_everything(world: Path
 
 def test_one_that_errs_on_a_tenth_scores_nine_tenths(world: Path, run: Any) -> None:
     with start_scripted(ScriptedConfig(script=f"world:{world}", settings={"wrong": 0.1})) as server:
-        folder, stage, _ = run(server.url)
+        folder, stage, _ = run(server.url, accuracy={"reference": "95%", "share": "95%"})
     assert stage["tasks"]["failed"] == 0
     right, planned, told = score(folder)
     assert (right, planned) == (36, 40)
     assert told["accuracy"] == pytest.approx(0.9)
+    # The file's own gate: 95 % of 95 % is 90.25 %.
+    assert told["gate"]["passed"] is False
+    assert score(folder, "--reference", "0.9")[2]["gate"]["passed"] is True
+    page = (folder / "report.html").read_text()
+    assert "36 of 40 right" in page and "passed: 87.30% was asked for" in page
 
 
 def test_one_that_plans_wrongly_loses_the_recall_that_can_be_counted(world: Path, run: Any) -> None:
@@ -119,16 +126,18 @@ def test_one_that_plans_wrongly_loses_the_recall_that_can_be_counted(world: Path
     assert told["retrieval"]["official"]["recall"] == pytest.approx(sum(official) / QUESTIONS)
 
 
-@pytest.mark.parametrize("kind", ["not_json", "wrong_shape", "empty", "refusal", "huge"])
-def test_broken_replies_are_counted_and_kill_no_task(world: Path, run: Any, kind: str) -> None:
-    settings: dict[str, Any] = {"malformed": {kind: 0.1}, "malformed_roles": ["queries", "relevance", "sufficiency"]}
+def test_broken_replies_are_counted_and_kill_no_task(world: Path, run: Any) -> None:
+    kinds = {"not_json": "not JSON", "wrong_shape": "wrong shape", "empty": "empty", "refusal": "refusal"}
+    kinds["huge"] = "too long"
+    malformed = dict.fromkeys(kinds, 0.1)
+    settings: dict[str, Any] = {"malformed": malformed, "malformed_roles": ["queries", "relevance", "sufficiency"]}
     with start_scripted(ScriptedConfig(script=f"world:{world}", settings=settings)) as server:
         _, stage, _ = run(server.url)
     tasks = stage["tasks"]
     assert (tasks["tasks"], tasks["failed"]) == (QUESTIONS, 0)
-    name = {"not_json": "not JSON", "wrong_shape": "wrong shape", "huge": "too long"}.get(kind, kind)
-    assert tasks["fallbacks"][f"queries: {name}"] >= 4
-    assert all(why.endswith(name) for why in tasks["fallbacks"])
+    for name in kinds.values():
+        assert tasks["fallbacks"][f"queries: {name}"] >= 4
+    assert all(why.endswith(tuple(kinds.values())) for why in tasks["fallbacks"])
 
 
 def test_an_endpoint_that_goes_away_fails_the_rest_which_stay_failed(world: Path, run: Any) -> None:
@@ -228,3 +237,45 @@ def test_a_service_of_the_users_own_is_asked_as_a_whole(run: Any, tmp_path: Path
     assert score(folder)[:2] == (1, 3)
     answers, _ = read_answers(folder / "answers.jsonl")
     assert {answer.question_id: answer.kept_urls for answer in answers}["1"] == ["u1"]
+
+
+def test_a_reranker_of_the_users_decides_what_the_llm_reads(world: Path, run: Any) -> None:
+    """Of twelve that are found for each of several queries the reranker's best are kept."""
+
+    class Reranker(BaseHTTPRequestHandler):
+        asked = 0
+
+        def do_POST(self) -> None:
+            told = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            Reranker.asked += 1
+            words = set(told["query"].lower().split())
+            scores = [len(words & set(text.lower().split())) for text in told["documents"]]
+            body = json.dumps({"results": [{"index": i, "relevance_score": s} for i, s in enumerate(scores)]}).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: Any) -> None: ...
+
+    reranker = ThreadingHTTPServer(("127.0.0.1", 0), Reranker)
+    threading.Thread(target=reranker.serve_forever, daemon=True).start()
+    try:
+        place = {"kind": "endpoint", "url": f"http://127.0.0.1:{reranker.server_port}"}
+        with start_scripted(ScriptedConfig(script=f"world:{world}")) as server:
+            folder, stage, _ = run(
+                server.url,
+                loop={"k": 12},
+                retrieval={"embedder": {"kind": "static", "path": "wordllama"}, "reranker": place},
+            )
+    finally:
+        reranker.shutdown()
+        reranker.server_close()
+    assert stage["tasks"]["failed"] == 0
+    legs = list(Trace(folder / "trace.parquet").legs())
+    reranks = [leg for leg in legs if leg.kind == "rerank"]
+    # Where one query is asked all twelve are kept, and there is nothing to leave out.
+    assert 0 < len(reranks) <= sum(leg.kind == "search" for leg in legs)
+    assert 0 < Reranker.asked <= len(reranks)  # calls that wait together are one batch
+    assert all(leg.service_ns and leg.queued_ns is not None and leg.outcome == "ok" for leg in reranks)
+    assert score(folder)[0] >= QUESTIONS * 0.9

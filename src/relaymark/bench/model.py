@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -55,6 +55,9 @@ class Benchmark(Section):
     A top-level ``load`` is short for one stage. ``duration`` and ``requests`` hold for every stage that sets
     neither; a stage with no limit at all runs for 30 s (offline needs ``requests``).
     """
+
+    task_word: ClassVar[str] = "requests"
+    """What is counted: a task of this kind, in the plural."""
 
     name: Annotated[str, Field(min_length=1, max_length=100)] = "benchmark"
     endpoint: Endpoint

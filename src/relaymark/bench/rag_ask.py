@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, cast
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, cast
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
@@ -19,6 +20,7 @@ RoleName = Literal["queries", "relevance", "sufficiency", "answer"]
 
 _LLM_DIALECTS = ("openai-chat", "openai-completions", "openai-responses")
 _QUESTION = "${question}"
+_SHARE = re.compile(r"(\d{1,3}(?:\.\d{1,12})?|\.\d{1,12})(\s*%)?", re.ASCII)
 
 
 class RoleSection(Section):
@@ -68,7 +70,7 @@ class Loop(Section):
 class Embedder(Section):
     """What turns a query into a vector; the one that the index was built with. See `relaymark run rag-build`."""
 
-    kind: Literal["static", "onnx", "endpoint"] = "static"
+    kind: Literal["static", "onnx", "endpoint", "sentence-transformers"] = "static"
     path: str = "wordllama"
     tokenizer: str = ""
     url: str = ""
@@ -150,11 +152,29 @@ def _holds_question(template: Any) -> bool:
     return isinstance(template, list) and any(map(_holds_question, cast(list[Any], template)))
 
 
+class Accuracy(Section):
+    """The accuracy to be reached: ``share`` of ``reference``, each as ``0.35`` or ``35%``; applied by ``score``."""
+
+    reference: str
+    share: str = "97%"
+
+    @field_validator("reference", "share", mode="before")
+    @classmethod
+    def _is_a_share(cls, value: object) -> str:
+        text = str(value).strip()
+        match = _SHARE.fullmatch(text)
+        if isinstance(value, bool) or match is None or float(match[1]) > (100 if match[2] else 1):
+            raise refuse(f"must be a share such as 0.35 or 35%, got {shown(value)}")
+        return text
+
+
 class RagAsk(Benchmark):
     """Questions answered by decompose, retrieve, rerank, grade, check and answer; or by a service asked as a whole.
 
     ``requests`` counts questions. Without an index folder, ``service`` must say how the endpoint is asked.
     """
+
+    task_word: ClassVar[str] = "tasks"
 
     kind: Literal["rag-ask"] = "rag-ask"
     questions: str
@@ -166,6 +186,7 @@ class RagAsk(Benchmark):
     replay: str = ""
     service: Service | None = None
     shuffle: bool = True
+    accuracy: Accuracy | None = None
 
     @model_validator(mode="after")
     def _has_a_pipeline(self) -> RagAsk:

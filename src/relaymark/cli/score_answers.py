@@ -5,17 +5,18 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from typing import TYPE_CHECKING, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from relaymark.errors import ConfigError, ExitCode
 from relaymark.trace.answers import ANSWERS_FILE
+from relaymark.trace.runfolder import CONFIG_FILE, TRACE_FILE
 
 if TYPE_CHECKING:
     from relaymark.score import LlmJudge, Score
-    from relaymark.score.retrieval import Prf
+    from relaymark.score.gate import Gate
 
 FILE = ANSWERS_FILE
-Row = tuple[Literal["good", "note", "bad"], str, str]
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -37,7 +38,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--reference",
         metavar="ACCURACY",
-        help="gate on this accuracy: 0.35, 35%% or a preset that has one (mlperf/v6.1/e2e-rag-qna)",
+        help="gate on this accuracy: 0.35, 35%% or a preset that has one (mlperf/v6.1/e2e-rag-qna); the run's own file "
+        "may have one too",
     )
     group.add_argument("--gate", metavar="SHARE", help="share of the reference to be reached (default 0.97)")
 
@@ -46,12 +48,10 @@ def call(options: argparse.Namespace) -> int:
     """Judges, writes score.json, prints the table."""
     from fractions import Fraction  # noqa: PLC0415 - lazy: start-up
 
-    from relaymark.score import make_gate, score_answers, write_score  # noqa: PLC0415 - lazy: start-up
-    from relaymark.score.gate import DEFAULT_SHARE, parse_share  # noqa: PLC0415 - lazy: start-up
+    from relaymark.score import score_answers, write_score  # noqa: PLC0415 - lazy: start-up
+    from relaymark.score.gate import parse_share  # noqa: PLC0415 - lazy: start-up
 
-    if options.gate is not None and options.reference is None:
-        raise ConfigError("a gate is a share of a reference", where="--gate", mend="add --reference 0.35")
-    gate = None if options.reference is None else make_gate(options.reference, options.gate or DEFAULT_SHARE)
+    gate = _gate(options)
     teller = _Teller()
     score = score_answers(
         options.run,
@@ -63,6 +63,7 @@ def call(options: argparse.Namespace) -> int:
     )
     teller.clear()
     path = write_score(options.run, score)
+    _rewrite_report(options.run)
     if options.json:
         sys.stdout.buffer.write(path.read_bytes())
     else:
@@ -95,72 +96,40 @@ def _judge(options: argparse.Namespace) -> LlmJudge | None:
 def print_score(score: Score) -> None:
     """Prints the table."""
     from relaymark.report.findings import print_findings  # noqa: PLC0415 - lazy: start-up
+    from relaymark.report.score import score_rows, score_title  # noqa: PLC0415 - lazy: start-up
 
-    title = "Score" if score.valid else "Score: INVALID"
-    print_findings(f"{title} (judged by {score.judge.name})", [*_rows(score), *_remarks(score)])
-
-
-def _rows(score: Score) -> list[Row]:
-    tasks = score.tasks
-    rows: list[Row] = []
-    if score.accuracy is not None and score.low is not None and score.high is not None:
-        rows.append(
-            (
-                "good",
-                "accuracy",
-                f"{score.accuracy:.2%}: {tasks.correct} of {tasks.judged} right "
-                f"(95 % interval {score.low:.2%} to {score.high:.2%})",
-            )
-        )
-    if score.gate is not None:
-        gate = score.gate
-        said = {True: "passed", False: "FAILED", None: "UNDECIDED"}[gate.passed]
-        from_preset = f" of {gate.source}" if gate.source else ""
-        rows.append(
-            (
-                "good" if gate.passed else "bad",
-                "gate",
-                f"{said}: {gate.threshold:.2%} was asked for, {gate.share:.4g} of {gate.reference:.2%}{from_preset}",
-            )
-        )
-    others = (
-        ("wrong", tasks.wrong),
-        ("without an answer", tasks.unanswered),
-        ("failed", tasks.failed),
-        ("never ended", tasks.missing),
-        ("not judged", tasks.unjudged),
-        ("without a reference", tasks.unknown),
-    )
-    told = ", ".join(f"{count} {what}" for what, count in others if count)
-    rows.append(("good", "tasks", f"{tasks.planned} planned, {tasks.correct} right" + (f", {told}" if told else "")))
-    if score.retrieval is not None:
-        rows.append(("good", "pages kept", f"{_prf(score.retrieval.official)} (URLs to the letter, first ten)"))
-        rows.append(("good", "", f"{_prf(score.retrieval.normalised)} (by page name, first ten)"))
-        if score.retrieval.retrieved is not None:
-            rows.append(
-                ("good", "pages retrieved", f"{_prf(score.retrieval.retrieved)} (by page name, before grading)")
-            )
-    if score.iterations is not None or score.llm_calls is not None:
-        parts = [f"{score.iterations:.2f} iterations" if score.iterations is not None else ""]
-        parts.append(f"{score.llm_calls:.2f} LLM calls" if score.llm_calls is not None else "")
-        rows.append(("good", "per task", ", ".join(part for part in parts if part)))
-    judge = score.judge
-    if judge.requests or judge.reused:
-        rows.append(
-            ("good", "judging", f"{judge.requests} requests, {judge.retries} retries, {judge.reused} verdicts kept")
-        )
-    return rows
+    print_findings(score_title(score), score_rows(score))
 
 
-def _prf(value: Prf) -> str:
-    return f"precision {value.precision:.2%}, recall {value.recall:.2%}, F1 {value.f1:.2%}"
+def _gate(options: argparse.Namespace) -> Gate | None:
+    """The gate of the command line, else of the run's own benchmark file."""
+    from relaymark.score import make_gate  # noqa: PLC0415 - lazy: start-up
+    from relaymark.score.gate import DEFAULT_SHARE  # noqa: PLC0415 - lazy: start-up
+
+    if options.reference is not None:
+        return make_gate(options.reference, options.gate or DEFAULT_SHARE)
+    file = options.run / CONFIG_FILE
+    asked = None
+    if file.is_file():
+        from relaymark.bench import load_benchmark  # noqa: PLC0415 - lazy: start-up
+        from relaymark.bench.rag_ask import RagAsk  # noqa: PLC0415 - lazy: start-up
+
+        bench = load_benchmark(file)
+        asked = bench.accuracy if isinstance(bench, RagAsk) else None
+    if asked is not None:
+        return make_gate(asked.reference, options.gate or asked.share)
+    if options.gate is not None:
+        raise ConfigError("a gate is a share of a reference", where="--gate", mend="add --reference 0.35")
+    return None
 
 
-def _remarks(score: Score) -> list[Row]:
-    return [
-        *(("bad", "invalid", reason) for reason in score.reasons),
-        *(("note", "note", note) for note in score.notes),
-    ]
+def _rewrite_report(folder: Path) -> None:
+    """Writes the run's report again, with the score in it."""
+    from relaymark.cli.session import write_files  # noqa: PLC0415 - lazy: start-up
+    from relaymark.measure.run import summarise_run  # noqa: PLC0415 - lazy: start-up
+
+    if (folder / TRACE_FILE).is_file():
+        write_files(folder, summarise_run(folder))
 
 
 class _Teller:

@@ -19,7 +19,7 @@ def run_and_report(bench: Benchmark, parent: Path, base_dir: Path, *, as_json: b
         RelaymarkError: As :func:`relaymark.relay.prepare`, or no worker could start.
     """
     folder = prepare(bench, parent, base_dir)
-    drive(folder)
+    drive(folder, bench.task_word)
     # Only now: pyarrow would sit in memory through the whole run.
     from relaymark.measure.run import summarise_run  # noqa: PLC0415
     from relaymark.relay import finish  # noqa: PLC0415
@@ -35,8 +35,8 @@ def run_and_report(bench: Benchmark, parent: Path, base_dir: Path, *, as_json: b
     return exit_code(summary)
 
 
-def drive(folder: Path) -> None:
-    """Runs a prepared folder with a progress line on standard error."""
+def drive(folder: Path, word: str = "requests") -> None:
+    """Runs a prepared folder with a progress line on standard error; ``word``: what it counts."""
     from rich.console import Console  # noqa: PLC0415 - lazy: start-up
 
     from relaymark.report.progress import Progress as Line  # noqa: PLC0415 - lazy: start-up
@@ -62,6 +62,7 @@ def drive(folder: Path) -> None:
             failures=now.failed,
             tokens_per_second=now.token_rate or now.reads_rate or None,
             ttft_p50=now.ttft_p50,
+            unit=word,
             phase="warm-up" if now.stage.warmup else "draining" if draining else "",
         )
 
@@ -76,10 +77,11 @@ def write_files(folder: Path, summary: Summary) -> list[Path]:
     """Writes summary.json, summary.csv and report.html; returns their paths, the report first."""
     from relaymark.report.export import summary_csv, summary_json  # noqa: PLC0415 - lazy: start-up
     from relaymark.report.html import write_html  # noqa: PLC0415 - lazy: start-up
+    from relaymark.score.result import read_score  # noqa: PLC0415 - lazy: start-up
 
     (folder / SUMMARY_FILE).write_bytes(summary_json(summary))
     (folder / CSV_FILE).write_text(summary_csv(summary), encoding="utf-8")
-    write_html(summary, folder / REPORT_FILE)
+    write_html(summary, folder / REPORT_FILE, read_score(folder))
     return [folder / name for name in (REPORT_FILE, SUMMARY_FILE, CSV_FILE)]
 
 

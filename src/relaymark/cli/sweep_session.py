@@ -125,7 +125,7 @@ class _Teller:
         run = prepare(bench, self._folder, base)
         handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
-            drive(run)
+            drive(run, bench.task_word)
         finally:
             for number, handler in handlers.items():
                 signal.signal(number, handler)

@@ -19,11 +19,13 @@ from relaymark.measure.summary import Summary
 from relaymark.report import page, verdict
 from relaymark.report.clean import plain_line
 from relaymark.report.labels import GENERAL_MEANINGS, title
+from relaymark.report.score import score_rows, score_title
 from relaymark.report.tasks import task_facts, task_table
+from relaymark.score import Score
 
 
-def render_html(summary: Summary) -> str:
-    """The report as HTML text.
+def render_html(summary: Summary, score: Score | None = None) -> str:
+    """The report as HTML text, with how good the answers were where that was judged.
 
     Everything in the summary counts as untrusted: it is cleaned of control characters and direction overrides,
     escaped, and never becomes a link, a style or a script. The page's policy (``default-src 'none'``) allows
@@ -39,16 +41,17 @@ def render_html(summary: Summary) -> str:
         style=Markup(style),  # noqa: S704 (our own file, not user text)
         script=Markup(script),  # noqa: S704
         **_content(summary),
+        score=None if score is None else (score_title(score), score_rows(score)),
     )
 
 
-def write_html(summary: Summary, path: Path) -> Path:
+def write_html(summary: Summary, path: Path, score: Score | None = None) -> Path:
     """Write the report to `path` (UTF-8), whole or not at all.
 
     Raises:
         RelaymarkError: the file cannot be written.
     """
-    text = render_html(summary)
+    text = render_html(summary, score)
     partial = path.with_name(path.name + ".partial")
     try:
         partial.write_text(text, encoding="utf-8", newline="\n")

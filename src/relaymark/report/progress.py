@@ -31,6 +31,7 @@ class ProgressSnapshot:
     failures: int
     tokens_per_second: float | None = None
     ttft_p50: float | None = None  # ns, over the stage so far
+    unit: str = "requests"
     phase: str = ""  # "warm-up", "draining"; empty while measuring
 
 
@@ -42,7 +43,7 @@ def progress_line(snapshot: ProgressSnapshot, width: int | None = None) -> str:
     if s.phase:
         head += f" ({plain_line(s.phase, 16)})"
     left = f", {clock(s.left)} left" if s.left is not None else ""
-    requests = f"{count(s.done)}/{count(s.total)} requests" if s.total is not None else f"{count(s.done)} requests"
+    requests = f"{count(s.done)}/{count(s.total)} {s.unit}" if s.total is not None else f"{count(s.done)} {s.unit}"
     # In order of importance; the fields are then shown in the order a reader expects them.
     fields = {
         "head": head,

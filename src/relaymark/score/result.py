@@ -77,6 +77,14 @@ class Score(msgspec.Struct, kw_only=True):
     notes: list[str] = []
 
 
+def read_score(folder: Path) -> Score | None:
+    """The score that lies in a run's folder; ``None`` where there is none, or none that can be read."""
+    try:
+        return msgspec.json.decode((folder / SCORE_FILE).read_bytes(), type=Score)
+    except (OSError, msgspec.MsgspecError):
+        return None
+
+
 def write_score(folder: Path, score: Score) -> Path:
     """Writes ``score.json`` by an atomic rename; returns its path.
 

@@ -1,0 +1,78 @@
+"""A score in words, for the terminal and the page alike."""
+
+from __future__ import annotations
+
+from relaymark.report.findings import Mark
+from relaymark.score import Score
+from relaymark.score.retrieval import Prf
+
+Row = tuple[Mark, str, str]
+
+
+def score_title(score: Score) -> str:
+    """What was scored by whom, and whether it counts."""
+    return f"{'Score' if score.valid else 'Score: INVALID'} (judged by {score.judge.name})"
+
+
+def score_rows(score: Score) -> list[Row]:
+    """What came out, a row each: mark, topic, sentence."""
+    tasks = score.tasks
+    rows: list[Row] = []
+    if score.accuracy is not None and score.low is not None and score.high is not None:
+        rows.append(
+            (
+                "good",
+                "accuracy",
+                f"{score.accuracy:.2%}: {tasks.correct} of {tasks.judged} right "
+                f"(95 % interval {score.low:.2%} to {score.high:.2%})",
+            )
+        )
+    if score.gate is not None:
+        gate = score.gate
+        said = {True: "passed", False: "FAILED", None: "UNDECIDED"}[gate.passed]
+        from_preset = f" of {gate.source}" if gate.source else ""
+        rows.append(
+            (
+                "good" if gate.passed else "bad",
+                "gate",
+                f"{said}: {gate.threshold:.2%} was asked for, {gate.share:.4g} of {gate.reference:.2%}{from_preset}",
+            )
+        )
+    others = (
+        ("wrong", tasks.wrong),
+        ("without an answer", tasks.unanswered),
+        ("failed", tasks.failed),
+        ("never ended", tasks.missing),
+        ("not judged", tasks.unjudged),
+        ("without a reference", tasks.unknown),
+    )
+    told = ", ".join(f"{count} {what}" for what, count in others if count)
+    rows.append(("good", "tasks", f"{tasks.planned} planned, {tasks.correct} right" + (f", {told}" if told else "")))
+    if score.retrieval is not None:
+        rows.append(("good", "pages kept", f"{_prf(score.retrieval.official)} (URLs to the letter, first ten)"))
+        rows.append(("good", "", f"{_prf(score.retrieval.normalised)} (by page name, first ten)"))
+        if score.retrieval.retrieved is not None:
+            rows.append(
+                ("good", "pages retrieved", f"{_prf(score.retrieval.retrieved)} (by page name, before grading)")
+            )
+    if score.iterations is not None or score.llm_calls is not None:
+        parts = [f"{score.iterations:.2f} iterations" if score.iterations is not None else ""]
+        parts.append(f"{score.llm_calls:.2f} LLM calls" if score.llm_calls is not None else "")
+        rows.append(("good", "per task", ", ".join(part for part in parts if part)))
+    judge = score.judge
+    if judge.requests or judge.reused:
+        rows.append(
+            ("good", "judging", f"{judge.requests} requests, {judge.retries} retries, {judge.reused} verdicts kept")
+        )
+    return [*rows, *_remarks(score)]
+
+
+def _prf(value: Prf) -> str:
+    return f"precision {value.precision:.2%}, recall {value.recall:.2%}, F1 {value.f1:.2%}"
+
+
+def _remarks(score: Score) -> list[Row]:
+    return [
+        *(("bad", "invalid", reason) for reason in score.reasons),
+        *(("note", "note", note) for note in score.notes),
+    ]
