@@ -16,6 +16,7 @@ from relaymark.bench._explain import explain
 from relaymark.bench._fields import shown
 from relaymark.bench._shorthand import parse_load, parse_prompts
 from relaymark.bench._source import KeyPath, Source, dotted, parse_scalar, parse_source, parse_value, read_source
+from relaymark.bench.agent_replay import AgentReplay
 from relaymark.bench.model import Benchmark
 from relaymark.bench.rag_ask import RagAsk
 from relaymark.errors import ConfigError
@@ -23,7 +24,7 @@ from relaymark.errors import ConfigError
 # Beside this file and not through importlib.resources: uvloop and msgspec keep the package from running out of a
 # zip anyway, and that import alone costs 20 ms at start-up.
 _PRESETS = Path(__file__).parent / "presets"
-_KINDS: dict[str, type[Benchmark]] = {"rag-ask": RagAsk}
+_KINDS: dict[str, type[Benchmark]] = {"rag-ask": RagAsk, "agent-replay": AgentReplay}
 
 
 def load_benchmark(path: Path, overrides: Sequence[str] = (), options: Mapping[str, Any] | None = None) -> Benchmark:
@@ -117,7 +118,7 @@ def _resolve(
         benchmark = model.model_validate(source.data)
     except ValidationError as error:
         raise explain(error, source, model) from None
-    if isinstance(benchmark, RagAsk):
+    if isinstance(benchmark, RagAsk | AgentReplay):
         benchmark = benchmark.anchored_to(base or Path.cwd())
     anchored = benchmark.prompts.anchored(Path.cwd())
     return benchmark if anchored is benchmark.prompts else benchmark.model_copy(update={"prompts": anchored})

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from relaymark.bench import Benchmark, SloSpec, load_benchmark
+from relaymark.bench.agent_replay import AgentReplay
 from relaymark.bench.rag_ask import RagAsk
 from relaymark.measure.inputs import Gates, RunInfo, Slo, StageInfo
 from relaymark.measure.summarise import summarise
@@ -32,7 +33,7 @@ def summarise_run(folder: Path) -> Summary:
     bench = load_benchmark(config)
     trace = Trace(folder / TRACE_FILE)
 
-    pipeline = isinstance(bench, RagAsk)
+    pipeline = isinstance(bench, RagAsk | AgentReplay)
 
     def legs(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         if not pipeline:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from array import array
 from hashlib import sha256
@@ -14,12 +15,14 @@ from relaymark.dialects.decoded import Channel, Delta
 from relaymark.relay.records import Content
 from relaymark.relay.redaction import Redactor
 from relaymark.trace import Capture, ChunkTokens, Kind, Leg, TokenSource, TransferEnd
+from relaymark.trace.turns import SaidCall, TurnSaid
 
 # A kernel stamp later than the user's, or older than this, means that the wall clock was stepped under the capture.
 _FUTURE_NS = 1_000_000
 _STALE_NS = 600_000_000_000
 # The offset between the clocks is known to well under a microsecond, so stamps may be this much "before" sending.
 _SLACK_NS = 20_000
+_REPEAT = re.compile(r"__repeat_\d+$")  # the k-th pass of a conversation, as MLPerf names it
 
 
 def leg_from_capture(capture: Capture, max_body: int, request_ref: str | None) -> tuple[Leg, Decoded]:
@@ -99,6 +102,23 @@ def content_of(decoded: Decoded, redactor: Redactor) -> Content | None:
     content = redactor.content(content)
     content.ref = sha256(msgspec.json.encode(content)).hexdigest()[:32]
     return content
+
+
+def said_of(capture: Capture, decoded: Decoded, redactor: Redactor) -> TurnSaid:
+    """What was said at a turn of a conversation: its first choice, and every tool call."""
+    text = redactor.text
+    session = capture.session_id or ""
+    return TurnSaid(
+        stage=capture.stage,
+        warmup=capture.warmup,
+        session=session,
+        conversation=_REPEAT.sub("", session),
+        turn=capture.turn,
+        outcome=decoded.outcome.value,
+        content=text(decoded.texts[0]) if decoded.texts and decoded.texts[0] else None,
+        reasoning=text(decoded.reasonings[0]) if decoded.reasonings and decoded.reasonings[0] else None,
+        calls=[SaidCall(text(call.name), text(call.arguments)) for call in decoded.tool_calls],
+    )
 
 
 def _uncounted(decoded: Decoded) -> bool:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from relaymark.relay import live, records
-from relaymark.relay.decode import content_of, leg_from_capture
+from relaymark.relay.decode import content_of, leg_from_capture, said_of
 from relaymark.relay.live import LiveBlock
 from relaymark.relay.pack import RequestPack
 from relaymark.relay.plan import Plan, read_plan
@@ -79,6 +79,8 @@ class Decoder:
             self._sink.append(records.CONTENT, records.encode(content))
         self._redactor.leg(leg)
         self._sink.append(records.LEG, records.encode(leg))
+        if self._plan.replay is not None and capture.final:
+            self._sink.append(records.SAID, records.encode(said_of(capture, decoded, self._redactor)))
         self._show(leg)
 
     def _request_ref(self, index: int) -> str | None:

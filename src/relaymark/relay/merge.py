@@ -15,6 +15,7 @@ from relaymark.relay.presence import alone
 from relaymark.trace import Heartbeat, JournalReader, Kind, RunRecord, read_run_record, write_run_record
 from relaymark.trace.runfolder import CONTENT_FILE, HEALTH_FILE, LIVE_FILE, TRACE_FILE
 from relaymark.trace.table import TraceWriter
+from relaymark.trace.turns import TURNS_FILE, turn_line
 
 # Workers of a killed run end within milliseconds; a decoder runs at idle priority and may need a while on a busy core.
 _LAST_ONES_SECONDS = 20.0
@@ -54,7 +55,11 @@ def _merge(folder: Path, record: RunRecord) -> RunRecord:
     ended: dict[int, int] = {}
     refs: set[str] = set()
     writer = TraceWriter(folder / TRACE_FILE, record.run_id)
-    with (folder / HEALTH_FILE).open("wb") as health, (folder / CONTENT_FILE).open("wb") as contents:
+    with (
+        (folder / HEALTH_FILE).open("wb") as health,
+        (folder / CONTENT_FILE).open("wb") as contents,
+        (folder / TURNS_FILE).open("wb") as said,
+    ):
         for worker in range(plan.workers):
             ended[worker] = 0
             for kind, payload in committed(folder, worker):
@@ -71,7 +76,11 @@ def _merge(folder: Path, record: RunRecord) -> RunRecord:
                     if content.ref not in refs:
                         refs.add(content.ref)
                         contents.write(msgspec.json.encode(content) + b"\n")
+                elif kind == records.SAID:
+                    said.write(turn_line(records.decode_said(payload)))
             torn += _torn(folder, worker)
+    if plan.replay is None:
+        (folder / TURNS_FILE).unlink()
     if not refs:
         (folder / CONTENT_FILE).unlink()
     _note_losses(record, torn, last, ended)

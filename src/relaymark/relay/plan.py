@@ -8,6 +8,7 @@ import msgspec
 
 from relaymark.bench.secrets import Endpoint
 from relaymark.load import Part
+from relaymark.relay.agent.plan import ReplayPlan
 from relaymark.relay.policies import Patience, Retries
 from relaymark.relay.rag.plan import RagPlan
 from relaymark.trace.runfolder import PLAN_FILE
@@ -48,10 +49,16 @@ class Plan(msgspec.Struct, kw_only=True):
     retries: Retries = msgspec.field(default_factory=Retries)
     stages: list[PlannedStage] = msgspec.field(default_factory=list[PlannedStage])
     rag: RagPlan | None = None  # tasks are questions, not single requests
+    replay: ReplayPlan | None = None  # tasks are recorded conversations
 
     def speakers(self) -> list[Endpoint]:
         """What requests go to beside the endpoint itself, for whoever must know the secrets."""
         return [*self.rag.speakers.values()] if self.rag else []
+
+    @property
+    def many_legged(self) -> bool:
+        """Whether a task is more than one request, and counted as a whole."""
+        return self.rag is not None or self.replay is not None
 
     def timeouts(self) -> Timeouts:
         """The bounds on one attempt, for the wire."""

@@ -13,6 +13,7 @@ from pathlib import Path
 from relaymark import __version__
 from relaymark.bench import Benchmark, StageSpec, Timeouts, dump_benchmark
 from relaymark.bench import Retries as RetriesSection
+from relaymark.bench.agent_replay import AgentReplay
 from relaymark.bench.rag_ask import RagAsk
 from relaymark.bench.secrets import request_headers
 from relaymark.data import PromptSet, load_prompts
@@ -51,6 +52,10 @@ def prepare(bench: Benchmark, parent: Path, base_dir: Path) -> Path:
         from relaymark.relay.rag.preparation import prepare_rag  # noqa: PLC0415 - it builds on this file
 
         return prepare_rag(bench, parent)
+    if isinstance(bench, AgentReplay):
+        from relaymark.relay.agent.preparation import prepare_replay  # noqa: PLC0415 - it builds on this file
+
+        return prepare_replay(bench, parent)
     endpoint = bench.endpoint
     api = dialect(endpoint.dialect)
     prompts = load_prompts(bench.prompt_source(), seed=bench.seed, base_dir=base_dir)

@@ -7,12 +7,14 @@ from typing import Final
 import msgspec
 
 from relaymark.trace import Capture, Heartbeat, Leg
+from relaymark.trace.turns import TurnSaid
 
 CAPTURE: Final = 1  # worker → decoder
 HEARTBEAT: Final = 2  # worker → decoder → merge
 LEG: Final = 3  # decoder → merge
 CONTENT: Final = 4  # decoder → merge
 COMMIT: Final = 5  # decoder → merge and its own successor: how far the worker's journal is decoded
+SAID: Final = 7  # decoder → merge: what a model said at a turn of a conversation
 RESUME: Final = 6  # a decoder's first record: what its predecessor had not committed is void
 
 
@@ -38,6 +40,7 @@ decode_capture = msgspec.msgpack.Decoder(Capture).decode
 decode_heartbeat = msgspec.msgpack.Decoder(Heartbeat).decode
 decode_leg = msgspec.msgpack.Decoder(Leg).decode
 decode_content = msgspec.msgpack.Decoder(Content).decode
+decode_said = msgspec.msgpack.Decoder(TurnSaid).decode
 decode_commit = msgspec.msgpack.Decoder(Commit).decode
 
 

@@ -180,7 +180,12 @@ class Worker:
 
 async def _tasks(context: Context) -> tuple[Task, Callable[[], None]]:
     """What a task of this run is, and what to call when there will be no more."""
-    rag = context.plan.rag
+    rag, replay = context.plan.rag, context.plan.replay
+    if replay is not None:
+        from relaymark.relay.agent.replay import ReplayTasks  # noqa: PLC0415 - only such runs load it
+
+        conversations = ReplayTasks(context, replay)
+        return conversations.run, conversations.close
     if rag is None:
         return run_chat, lambda: None
     from relaymark.relay.rag.task import QuestionTasks  # noqa: PLC0415 - only such runs load it

@@ -1,0 +1,30 @@
+"""What workers are told of an agent run."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+PauseKind = Literal["none", "recorded", "fixed", "exponential", "lognormal"]
+
+
+class PlannedPause(msgspec.Struct, kw_only=True, frozen=True):
+    """How long somebody takes before a turn; see :class:`relaymark.bench.agent_replay.Pause`."""
+
+    kind: PauseKind = "none"
+    scale: float = 1.0
+    mean_ns: int = 0
+    sigma: float = 1.0
+
+
+class ReplayPlan(msgspec.Struct, kw_only=True, frozen=True):
+    """Recorded conversations. ``salt_key`` is what salts are made of besides pass and conversation."""
+
+    conversations: int
+    think: PlannedPause = PlannedPause()
+    tools: PlannedPause = PlannedPause()
+    session_headers: tuple[str, ...] = ()
+    salt: bool = False
+    salt_key: str = ""
+    done: tuple[str, ...] = ()  # sessions that an earlier run, which this one goes on with, has had whole
