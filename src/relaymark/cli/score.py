@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from relaymark.cli import score_answers
+from relaymark.cli import score_answers, score_turns
 from relaymark.errors import TraceError
 
 # A module here has ``FILE``, whose presence in a run's folder says that it is the one to score it, ``add_options`` and
 # ``call``. The first that fits is taken.
-_SCORERS = (score_answers,)
+_SCORERS = (score_answers, score_turns)
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:  # pyright: ignore[reportPrivateUsage]

@@ -63,7 +63,7 @@ def call(options: argparse.Namespace) -> int:
     )
     teller.clear()
     path = write_score(options.run, score)
-    _rewrite_report(options.run)
+    rewrite_report(options.run)
     if options.json:
         sys.stdout.buffer.write(path.read_bytes())
     else:
@@ -123,7 +123,7 @@ def _gate(options: argparse.Namespace) -> Gate | None:
     return None
 
 
-def _rewrite_report(folder: Path) -> None:
+def rewrite_report(folder: Path) -> None:
     """Writes the run's report again, with the score in it."""
     from relaymark.cli.session import write_files  # noqa: PLC0415 - lazy: start-up
     from relaymark.measure.run import summarise_run  # noqa: PLC0415 - lazy: start-up

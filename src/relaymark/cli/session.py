@@ -10,6 +10,7 @@ from relaymark.errors import ExitCode
 from relaymark.measure.summary import Summary
 from relaymark.relay import Coordinator, Progress, prepare
 from relaymark.trace.runfolder import CSV_FILE, REPORT_FILE, SUMMARY_FILE
+from relaymark.trace.turns import TURNS_FILE
 
 
 def run_and_report(bench: Benchmark, parent: Path, base_dir: Path, *, as_json: bool = False) -> int:
@@ -26,6 +27,7 @@ def run_and_report(bench: Benchmark, parent: Path, base_dir: Path, *, as_json: b
     from relaymark.report.export import summary_json  # noqa: PLC0415
 
     finish(folder)
+    _score_turns(folder)
     summary = summarise_run(folder)
     written = write_files(folder, summary)
     if as_json:
@@ -73,6 +75,16 @@ def drive(folder: Path, word: str = "requests") -> None:
         Coordinator(folder, keep).run()
 
 
+def _score_turns(folder: Path) -> None:
+    """Scores the turns of a replay at once: it asks nobody and takes no time."""
+    turns = folder / TURNS_FILE
+    if turns.is_file() and turns.stat().st_size:
+        from relaymark.score.result import write_score  # noqa: PLC0415 - lazy: start-up
+        from relaymark.score.turns import score_turns  # noqa: PLC0415 - lazy: start-up
+
+        write_score(folder, score_turns(folder))
+
+
 def write_files(folder: Path, summary: Summary) -> list[Path]:
     """Writes summary.json, summary.csv and report.html; returns their paths, the report first."""
     from relaymark.report.export import summary_csv, summary_json  # noqa: PLC0415 - lazy: start-up
@@ -89,10 +101,16 @@ def print_table(summary: Summary, written: list[Path]) -> None:
     """Prints the verdict and the table, then where the files are."""
     from rich.console import Console  # noqa: PLC0415 - lazy: start-up
 
+    from relaymark.report.findings import print_findings  # noqa: PLC0415 - lazy: start-up
+    from relaymark.report.score import score_rows, score_title  # noqa: PLC0415 - lazy: start-up
     from relaymark.report.terminal import print_summary  # noqa: PLC0415 - lazy: start-up
+    from relaymark.score.result import read_score  # noqa: PLC0415 - lazy: start-up
 
     console = Console()
     print_summary(summary, console)
+    if written and (score := read_score(written[0].parent)) is not None:
+        console.print()
+        print_findings(score_title(score), score_rows(score), console)
     for path in written:
         console.print(f"  {path}", style="dim", highlight=False, markup=False, soft_wrap=True)
 

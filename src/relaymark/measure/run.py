@@ -75,6 +75,12 @@ def summarise_run(folder: Path) -> Summary:
     tasks = summarise_tasks(folder, trace, {stage.index: stage.started_ns or 0 for stage in run})
     stages = [msgspec.structs.replace(stage, tasks=tasks.get(stage.index)) for stage in summary.stages]
     verdict = judge_pipeline(summary.verdict, stages, record.broken)
+    if isinstance(bench, AgentReplay):
+        from relaymark.measure.turns import judge_turns, summarise_turns  # noqa: PLC0415 - only such runs load it
+
+        turns = summarise_turns(trace, [stage.index for stage in run])
+        stages = [msgspec.structs.replace(stage, turns=turns.get(stage.index)) for stage in stages]
+        verdict = judge_turns(verdict, stages)
     return msgspec.structs.replace(summary, stages=stages, verdict=verdict)
 
 

@@ -112,6 +112,46 @@ class Tasks(msgspec.Struct, kw_only=True, frozen=True):
     replay: dict[str, int]  # what became of recorded replies
 
 
+class DepthBin(msgspec.Struct, kw_only=True, frozen=True):
+    """Turns whose context was between ``low`` and ``high``: prompt tokens, or the turn's number. Times are ns."""
+
+    low: float
+    high: float
+    tokens: bool
+    turns: int
+    latency_p50: float | None
+    latency_p90: float | None
+    ttft_p50: float | None
+    ttft_p90: float | None
+    new_tokens: float | None  # prompt tokens that were processed, mean
+
+
+class Turns(msgspec.Struct, kw_only=True, frozen=True):
+    """The turns of conversations. Times are ns; means are over the turns that were answered."""
+
+    conversations: int
+    turns: int
+    answered: int
+    failed: int
+    abandoned: int  # never sent, because an earlier turn failed
+    latency_mean: float | None  # the headline of MLPerf's edge agentic benchmark
+    latency_low: float | None  # 95 % interval, bootstrap over conversations
+    latency_high: float | None
+    ttft_mean: float | None
+    tpot_mean: float | None
+    early_stopping: dict[str, dict[str, float | None]]  # metric → p90 → LoadGen's estimate, 99 % confidence
+    completion_tokens: float | None
+    new_tokens: float | None  # prompt tokens processed, a turn
+    cached_tokens: float | None  # prompt tokens from a cache, a turn
+    cached_share: float | None
+    ideal_share: float | None  # if all of the prompt before had been kept
+    reprocessed: int | None  # turns whose whole prompt was processed again; None where the server does not tell
+    comparable: int  # turns that could have shown it
+    ttft_per_1k: float | None  # slope, for a thousand tokens of context
+    latency_per_1k: float | None
+    depth: list[DepthBin]
+
+
 class Stage(msgspec.Struct, kw_only=True, frozen=True):
     """One stage: a load level held for a while."""
 
@@ -147,6 +187,7 @@ class Stage(msgspec.Struct, kw_only=True, frozen=True):
     retries: int = 0  # attempts after the first, over all requests
     retried: int = 0  # requests that needed more than one
     reconnects: int = 0  # kept-alive connections that died before they were used: sent again once, no failure
+    turns: Turns | None = None  # where tasks are conversations
     tasks: Tasks | None = None  # where a task is more than one request; the stage's other figures are its LLM calls
     tps_per_user: float | None = None  # tokens/s: 1 / p90 of TPOT (MLPerf Endpoints); None without TPOT
 

@@ -21,10 +21,12 @@ from relaymark.report.clean import plain_line
 from relaymark.report.labels import GENERAL_MEANINGS, title
 from relaymark.report.score import score_rows, score_title
 from relaymark.report.tasks import task_facts, task_table
+from relaymark.report.turns import depth_head, depth_plots, depth_table, turn_facts
 from relaymark.score import Score
+from relaymark.score.turns import TurnScore
 
 
-def render_html(summary: Summary, score: Score | None = None) -> str:
+def render_html(summary: Summary, score: Score | TurnScore | None = None) -> str:
     """The report as HTML text, with how good the answers were where that was judged.
 
     Everything in the summary counts as untrusted: it is cleaned of control characters and direction overrides,
@@ -45,7 +47,7 @@ def render_html(summary: Summary, score: Score | None = None) -> str:
     )
 
 
-def write_html(summary: Summary, path: Path, score: Score | None = None) -> Path:
+def write_html(summary: Summary, path: Path, score: Score | TurnScore | None = None) -> Path:
     """Write the report to `path` (UTF-8), whole or not at all.
 
     Raises:
@@ -84,6 +86,11 @@ def _content(summary: Summary) -> dict[str, Any]:
         "headline_remark": page.headline_remark(headline),
         "tasks": [
             (page.names(summary)[s.index], task_facts(s.tasks), task_table(s)) for s in summary.stages if s.tasks
+        ],
+        "turns": [
+            (page.names(summary)[s.index], turn_facts(s.turns), depth_table(s), depth_plots(s), depth_head(s.turns))
+            for s in summary.stages
+            if s.turns
         ],
         "quantiles": page.all_quantiles(summary),
         "withheld": verdict.withheld(summary),

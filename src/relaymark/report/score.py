@@ -5,17 +5,22 @@ from __future__ import annotations
 from relaymark.report.findings import Mark
 from relaymark.score import Score
 from relaymark.score.retrieval import Prf
+from relaymark.score.turns import TurnScore
 
 Row = tuple[Mark, str, str]
 
 
-def score_title(score: Score) -> str:
+def score_title(score: Score | TurnScore) -> str:
     """What was scored by whom, and whether it counts."""
+    if isinstance(score, TurnScore):
+        return "Score of the turns (inline IoU: programs called, against the recorded ones)"
     return f"{'Score' if score.valid else 'Score: INVALID'} (judged by {score.judge.name})"
 
 
-def score_rows(score: Score) -> list[Row]:
+def score_rows(score: Score | TurnScore) -> list[Row]:
     """What came out, a row each: mark, topic, sentence."""
+    if isinstance(score, TurnScore):
+        return _turn_rows(score)
     tasks = score.tasks
     rows: list[Row] = []
     if score.accuracy is not None and score.low is not None and score.high is not None:
@@ -65,6 +70,30 @@ def score_rows(score: Score) -> list[Row]:
             ("good", "judging", f"{judge.requests} requests, {judge.retries} retries, {judge.reused} verdicts kept")
         )
     return [*rows, *_remarks(score)]
+
+
+def _turn_rows(score: TurnScore) -> list[Row]:
+    rows: list[Row] = []
+    for stage in score.stages:
+        name = f"IoU, {stage.name}" if len(score.stages) > 1 else "IoU"
+        if stage.score is None:
+            rows.append(("note", name, "no turn has a recorded action to compare with"))
+            continue
+        bounds = ""
+        if stage.low is not None and stage.high is not None:
+            bounds = f" (95 % interval over conversations {stage.low:.4f} to {stage.high:.4f})"
+        rows.append(("good", name, f"{stage.score:.4f}{bounds} over {stage.scorable:,} turns"))
+        floors = (
+            [f"repeating the turn before scores {stage.floor_repeat:.4f}"] if stage.floor_repeat is not None else []
+        )
+        if stage.floor_best is not None:
+            floors.append(f"always calling {stage.floor_program} {stage.floor_best:.4f}")
+        if floors:
+            rows.append(("good", "floor", "; ".join(floors)))
+        rows.append(
+            ("good", "to the letter", f"{stage.exact:,} of {stage.scorable:,} turns called the recorded commands")
+        )
+    return [*rows, *(("bad", "invalid", why) for why in score.reasons), *(("note", "note", why) for why in score.notes)]
 
 
 def _prf(value: Prf) -> str:

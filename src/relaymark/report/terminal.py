@@ -28,6 +28,8 @@ from relaymark.report.digits import (
 )
 from relaymark.report.labels import is_good, ok_share, outcome_words, short_name, stage_label
 from relaymark.report.tasks import HEADS, task_facts, task_rows
+from relaymark.report.turns import HEADS as DEPTH_HEADS
+from relaymark.report.turns import depth_head, depth_rows, turn_facts
 
 _METRICS: tuple[tuple[str, tuple[float, ...]], ...] = (
     ("ttft", (0.5, 0.9, 0.99)),
@@ -98,6 +100,7 @@ class _Printer:
             self.console.print()
         if why := verdict.withheld(summary):
             self.line(why)
+        self.turns()
         self.tasks()
         self.outcomes()
         self.slos()
@@ -107,26 +110,44 @@ class _Printer:
         for mark, note in notes:
             self.item(mark, verdict.sentence(note), "bold" if mark == "warning" else "")
 
+    def turns(self) -> None:
+        """What the turns of conversations came to."""
+        for stage in self.summary.stages:
+            if stage.turns is None:
+                continue
+            self.line(f"Turns ({_load(stage)})", "bold")
+            self.facts(turn_facts(stage.turns))
+            if stage.turns.depth:
+                self.console.print(self.grid(depth_head(stage.turns), DEPTH_HEADS, depth_rows(stage.turns)))
+                self.console.print()
+
+    def facts(self, rows: list[tuple[str, str]]) -> None:
+        facts = Table.grid(padding=(0, 2))
+        facts.add_column(no_wrap=True)
+        facts.add_column(overflow="fold")
+        for name, text in rows:
+            facts.add_row(self.text(name), self.text(text))
+        self.console.print(Padding(facts, (0, 0, 1, 2), expand=False), highlight=False)
+
+    def grid(self, head: str, heads: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]]) -> Table:
+        table = Table(box=box.ASCII2 if self.ascii else box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+        table.add_column(self.text(head))
+        for name in heads:
+            table.add_column(self.text(name), justify="right", no_wrap=True)
+        for name, cells in rows:
+            table.add_row(self.text(name), *map(self.text, cells))
+        return table
+
     def tasks(self) -> None:
         """What whole tasks came to, where a task is more than one request."""
         for stage in self.summary.stages:
             if stage.tasks is None:
                 continue
             self.line(f"Tasks ({_load(stage)})", "bold")
-            facts = Table.grid(padding=(0, 2))
-            facts.add_column(no_wrap=True)
-            facts.add_column(overflow="fold")
-            for name, text in task_facts(stage.tasks):
-                facts.add_row(self.text(name), self.text(text))
-            self.console.print(Padding(facts, (0, 0, 1, 2), expand=False), highlight=False)
-            table = Table(box=box.ASCII2 if self.ascii else box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-            table.add_column(self.text("leg"))
+            self.facts(task_facts(stage.tasks))
             kept = [place for place, head in enumerate(HEADS) if self.console.width >= 110 or head in _NARROW]
-            for place in kept:
-                table.add_column(self.text(HEADS[place]), justify="right", no_wrap=True)
-            for name, cells in task_rows(stage.tasks):
-                table.add_row(self.text(name), *(self.text(cells[place]) for place in kept))
-            self.console.print(table, highlight=False)
+            rows = [(name, [cells[place] for place in kept]) for name, cells in task_rows(stage.tasks)]
+            self.console.print(self.grid("leg", [HEADS[place] for place in kept], rows), highlight=False)
             self.console.print()
 
     def verdict(self) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from relaymark.score.retrieval import RetrievalScore
+from relaymark.score.turns import TurnScore
 
 SCORE_FILE = "score.json"
 
@@ -77,15 +78,21 @@ class Score(msgspec.Struct, kw_only=True):
     notes: list[str] = []
 
 
-def read_score(folder: Path) -> Score | None:
+class _Kind(msgspec.Struct):
+    kind: str = "answers"
+
+
+def read_score(folder: Path) -> Score | TurnScore | None:
     """The score that lies in a run's folder; ``None`` where there is none, or none that can be read."""
     try:
-        return msgspec.json.decode((folder / SCORE_FILE).read_bytes(), type=Score)
+        data = (folder / SCORE_FILE).read_bytes()
+        kind = msgspec.json.decode(data, type=_Kind).kind
+        return msgspec.json.decode(data, type=TurnScore if kind == "turns" else Score)
     except (OSError, msgspec.MsgspecError):
         return None
 
 
-def write_score(folder: Path, score: Score) -> Path:
+def write_score(folder: Path, score: Score | TurnScore) -> Path:
     """Writes ``score.json`` by an atomic rename; returns its path.
 
     Raises:
