@@ -69,6 +69,8 @@ class AgentReplay(Benchmark):
     ``poisson:0.5/s`` has them arrive. ``requests`` is how many; without a limit each is taken once. What the model
     answers never comes into later prompts, so that every endpoint gets the same work.
 
+    ``resume`` is the folder of a run that was cut short: its whole conversations are taken over and not had again.
+
     ``reasoning``: ``on`` and ``off`` set ``chat_template_kwargs.enable_thinking``; ``both`` does each stage twice, off
     and on, so that their latencies can be set beside one another.
     """
@@ -82,6 +84,7 @@ class AgentReplay(Benchmark):
     session_headers: list[str] = Field(default_factory=lambda: ["X-Session-ID"])
     salt: Literal["none", "pass", "run"] = "none"
     reasoning: Literal["as-served", "on", "off", "both"] = "as-served"
+    resume: str = ""
     timeouts: Timeouts = Timeouts.model_validate({"idle": "none", "total": "600s", "drain": "600s"})
     retries: Retries = Retries()
 
@@ -129,4 +132,5 @@ class AgentReplay(Benchmark):
 
     def anchored_to(self, base: Path) -> AgentReplay:
         """The same with relative files made absolute against ``base``."""
-        return self.model_copy(update={"trajectories": str(base / self.trajectories)})
+        given = {name: str(base / value) for name in ("trajectories", "resume") if (value := getattr(self, name))}
+        return self.model_copy(update=given)

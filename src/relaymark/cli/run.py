@@ -20,6 +20,7 @@ Runs one benchmark.
   relaymark run quick/chat --url http://127.0.0.1:8000
   relaymark run rag-build my-corpus.yaml
   relaymark run rag-ask my-questions.yaml --url http://127.0.0.1:8000 --load concurrency:16
+  relaymark run mlperf/v6.1/edge-agentic --url http://127.0.0.1:8000 --set trajectories=FILE.jsonl
 
 TARGET is `chat` (everything from options), a YAML file, or a preset's name."""
 
@@ -58,6 +59,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None: 
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], help="any setting of the file")
     parser.add_argument("--name", help="name of the run")
     parser.add_argument("--out", metavar="FOLDER", type=Path, default=Path("runs"), help="where runs go (default runs)")
+    parser.add_argument("--resume", metavar="RUN", help="go on with a replay that was cut short")
     parser.add_argument("--print-config", action="store_true", help="print the resolved file and stop")
     parser.add_argument("--json", action="store_true", help="print the summary as JSON and nothing else")
     parser.set_defaults(call=call)
@@ -146,5 +148,6 @@ def _laid_over(options: argparse.Namespace) -> dict[str, Any]:
         "stream": False if options.no_stream else None,
         "seed": options.seed,
         "workers": options.workers,
+        "resume": getattr(options, "resume", None),
     }
     return {key: value for key, value in given.items() if value is not None}

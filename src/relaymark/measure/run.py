@@ -81,6 +81,12 @@ def summarise_run(folder: Path) -> Summary:
         turns = summarise_turns(trace, [stage.index for stage in run])
         stages = [msgspec.structs.replace(stage, turns=turns.get(stage.index)) for stage in stages]
         verdict = judge_turns(verdict, stages)
+        if bench.reasoning == "both":
+            from relaymark.measure.reasoning import compare_reasoning  # noqa: PLC0415 - only such runs load it
+
+            ran = {stage.index for stage in run}
+            pairs = [(stage, stage + 1) for stage in sorted(ran) if stage % 2 == 0 and stage + 1 in ran]
+            summary = msgspec.structs.replace(summary, reasoning=compare_reasoning(trace, pairs))
     return msgspec.structs.replace(summary, stages=stages, verdict=verdict)
 
 

@@ -152,6 +152,23 @@ class Turns(msgspec.Struct, kw_only=True, frozen=True):
     depth: list[DepthBin]
 
 
+class Reasoning(msgspec.Struct, kw_only=True, frozen=True):
+    """The same turns without reasoning and with it. Times are ns, ratios on / off."""
+
+    off: int  # stage
+    on: int
+    turns: int  # that both answered
+    latency_off: float  # means
+    latency_on: float
+    ratio: float
+    ratio_low: float | None  # 95 % interval, bootstrap over conversations
+    ratio_high: float | None
+    tokens_off: float | None
+    tokens_on: float | None
+    tokens_ratio: float | None
+    modelled_ratio: float | None  # of TTFT + tokens × TPOT
+
+
 class Stage(msgspec.Struct, kw_only=True, frozen=True):
     """One stage: a load level held for a while."""
 
@@ -239,6 +256,7 @@ class Summary(msgspec.Struct, kw_only=True, frozen=True):
     verdict: Verdict
     error_bar: ErrorBar
     stages: list[Stage]
+    reasoning: list[Reasoning] = []  # of stages that were run both ways
     schedule_sha256: str
     config: str  # the resolved benchmark file, YAML text
     environment: dict[str, str]  # ordered; "cpu" → "AMD EPYC …"

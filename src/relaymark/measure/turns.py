@@ -35,15 +35,21 @@ Column = NDArray[Any]
 
 def summarise_turns(trace: Trace, stages: list[int]) -> dict[int, Turns]:
     """The turns of each stage that has any."""
-    table = pa.Table.from_batches(list(trace.batches(_COLUMNS)))
-    columns = {name: _column(table, name) for name in _COLUMNS}
-    chosen = (columns["role"] == "turn") & ~columns["warmup"].astype(bool) & columns["final"].astype(bool)
+    columns = turn_columns(trace)
     found: dict[int, Turns] = {}
     for stage in stages:
-        rows = chosen & (columns["stage"] == stage)
+        rows = columns["stage"] == stage
         if rows.any():
             found[stage] = _stage({name: column[rows] for name, column in columns.items()})
     return found
+
+
+def turn_columns(trace: Trace) -> dict[str, Column]:
+    """The columns of all turns that were measured: a row each, absent numbers as NaN."""
+    table = pa.Table.from_batches(list(trace.batches(_COLUMNS)))
+    columns = {name: _column(table, name) for name in _COLUMNS}
+    chosen = (columns["role"] == "turn") & ~columns["warmup"].astype(bool) & columns["final"].astype(bool)
+    return {name: column[chosen] for name, column in columns.items()}
 
 
 def _column(table: pa.Table, name: str) -> Column:

@@ -9,6 +9,7 @@ import msgspec
 
 from relaymark.errors import TraceError
 from relaymark.relay import records
+from relaymark.relay.agent.resume import carried_over, said_before
 from relaymark.relay.decoder import committed, decode_rest
 from relaymark.relay.plan import read_plan
 from relaymark.relay.presence import alone
@@ -79,6 +80,11 @@ def _merge(folder: Path, record: RunRecord) -> RunRecord:
                 elif kind == records.SAID:
                     said.write(turn_line(records.decode_said(payload)))
             torn += _torn(folder, worker)
+        if plan.replay is not None and plan.replay.continues:
+            for leg in carried_over(Path(plan.replay.continues), plan.replay.done, record):
+                writer.add(leg)
+            for turn in said_before(Path(plan.replay.continues), plan.replay.done):
+                said.write(turn_line(turn))
     if plan.replay is None:
         (folder / TURNS_FILE).unlink()
     if not refs:

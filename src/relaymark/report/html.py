@@ -21,7 +21,7 @@ from relaymark.report.clean import plain_line
 from relaymark.report.labels import GENERAL_MEANINGS, title
 from relaymark.report.score import score_rows, score_title
 from relaymark.report.tasks import task_facts, task_table
-from relaymark.report.turns import depth_head, depth_plots, depth_table, turn_facts
+from relaymark.report.turns import depth_head, depth_plots, depth_table, reasoning_facts, turn_facts
 from relaymark.score import Score
 from relaymark.score.turns import TurnScore
 
@@ -92,6 +92,7 @@ def _content(summary: Summary) -> dict[str, Any]:
             for s in summary.stages
             if s.turns
         ],
+        "reasoning": [reasoning_facts(one) for one in summary.reasoning],
         "quantiles": page.all_quantiles(summary),
         "withheld": verdict.withheld(summary),
         "plots": page.distribution_plots(summary),

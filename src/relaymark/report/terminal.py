@@ -29,7 +29,7 @@ from relaymark.report.digits import (
 from relaymark.report.labels import is_good, ok_share, outcome_words, short_name, stage_label
 from relaymark.report.tasks import HEADS, task_facts, task_rows
 from relaymark.report.turns import HEADS as DEPTH_HEADS
-from relaymark.report.turns import depth_head, depth_rows, turn_facts
+from relaymark.report.turns import depth_head, depth_rows, reasoning_facts, turn_facts
 
 _METRICS: tuple[tuple[str, tuple[float, ...]], ...] = (
     ("ttft", (0.5, 0.9, 0.99)),
@@ -120,6 +120,10 @@ class _Printer:
             if stage.turns.depth:
                 self.console.print(self.grid(depth_head(stage.turns), DEPTH_HEADS, depth_rows(stage.turns)))
                 self.console.print()
+
+        for one in self.summary.reasoning:
+            self.line("Reasoning, on against off", "bold")
+            self.facts(reasoning_facts(one))
 
     def facts(self, rows: list[tuple[str, str]]) -> None:
         facts = Table.grid(padding=(0, 2))

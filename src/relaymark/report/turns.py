@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from relaymark.measure.summary import DepthBin, Stage, Turns
+from relaymark.measure.summary import DepthBin, Reasoning, Stage, Turns
 from relaymark.report.charts.depth import over_depth
 from relaymark.report.digits import ABSENT, count, duration, number, percent
 from relaymark.report.page import Cell, Plot, Table, stage_class
@@ -36,6 +36,27 @@ def turn_facts(turns: Turns) -> list[tuple[str, str]]:
         facts.append(("whole prompt again", f"on {count(turns.reprocessed)} of {count(turns.comparable)} turns"))
     if turns.ttft_per_1k is not None:
         facts.append(("TTFT by context", f"{_signed(turns.ttft_per_1k)} for each 1,000 tokens of prompt"))
+    return facts
+
+
+def reasoning_facts(one: Reasoning) -> list[tuple[str, str]]:
+    """What reasoning cost on the same turns."""
+    bounds = ""
+    if one.ratio_low is not None and one.ratio_high is not None:
+        bounds = f" ({one.ratio_low:.2f} – {one.ratio_high:.2f}, 95 % interval over conversations)"
+    facts = [
+        ("latency with reasoning", f"{one.ratio:.2f} × that without{bounds}"),
+        (
+            "mean latency",
+            f"{duration(one.latency_off)} without, {duration(one.latency_on)} with, {count(one.turns)} turns",
+        ),
+    ]
+    if one.tokens_ratio is not None:
+        told = f"{number(one.tokens_off)} without, {number(one.tokens_on)} with: {one.tokens_ratio:.2f} ×"
+        facts.append(("tokens of an answer", told))
+    if one.modelled_ratio is not None:
+        off = one.ratio / one.modelled_ratio - 1
+        facts.append(("TTFT + tokens × TPOT", f"{one.modelled_ratio:.2f} × ({off:+.0%} is not explained by it)"))
     return facts
 
 

@@ -27,4 +27,5 @@ class ReplayPlan(msgspec.Struct, kw_only=True, frozen=True):
     session_headers: tuple[str, ...] = ()
     salt: bool = False
     salt_key: str = ""
-    done: tuple[str, ...] = ()  # sessions that an earlier run, which this one goes on with, has had whole
+    continues: str = ""  # folder of an earlier run that this one goes on with
+    done: tuple[str, ...] = ()  # ``stage/session`` of what that one has had whole

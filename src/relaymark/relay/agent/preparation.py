@@ -9,6 +9,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from relaymark import __version__
 from relaymark.bench import dump_benchmark
 from relaymark.bench.agent_replay import AgentReplay, Pause
@@ -18,8 +20,10 @@ from relaymark.dialects import Dialect, dialect
 from relaymark.errors import ConfigError
 from relaymark.load import build_schedule, partition, schedule_sha256
 from relaymark.relay.agent.plan import PlannedPause, ReplayPlan
+from relaymark.relay.agent.resume import whole_sessions
 from relaymark.relay.agent.sessions import Heads, head_key, heads_of, recorded_fields, write_sessions
 from relaymark.relay.machine import environment
+from relaymark.relay.merge import finish
 from relaymark.relay.pack import write_pack
 from relaymark.relay.plan import PlannedStage, write_part, write_plan
 from relaymark.relay.preflight import choose_model, look
@@ -73,11 +77,6 @@ def prepare_replay(bench: AgentReplay, parent: Path) -> Path:
         write_pack(folder, iter(()))
         prompts_sha256 = write_sessions(folder, trajectories, heads, which)
         write_recorded(folder, _recorded(trajectories))
-        write_plan(folder, plan)
-        for schedule in schedules:
-            for part in partition(schedule, workers):
-                write_part(folder, part)
-        (folder / CONFIG_FILE).write_text(dump_benchmark(bench), encoding="utf-8")
         record = RunRecord(
             run_id=plan.run_id,
             name=bench.name,
@@ -95,11 +94,33 @@ def prepare_replay(bench: AgentReplay, parent: Path) -> Path:
             environment=environment(),
             server=served.facts,
         )
+        if bench.resume:
+            plan.replay = _resumed(plan.replay, Path(bench.resume), record)
+        write_plan(folder, plan)
+        for schedule in schedules:
+            for part in partition(schedule, workers):
+                write_part(folder, part)
+        (folder / CONFIG_FILE).write_text(dump_benchmark(bench), encoding="utf-8")
         write_run_record(folder, record)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)  # half a run folder is none
         raise
     return folder
+
+
+def _resumed(plan: ReplayPlan, earlier: Path, record: RunRecord) -> ReplayPlan:
+    """The plan with what an earlier run has had whole.
+
+    Raises:
+        ConfigError: That run's work was another.
+        TraceError: It is no run's folder, or the run is still going on.
+    """
+    finish(earlier)
+    done = whole_sessions(earlier, record)
+    record.notes.append(
+        f"{len(done):,} conversations are from {earlier.name}, which this run went on with; their times of day are not."
+    )
+    return msgspec.structs.replace(plan, continues=str(earlier), done=tuple(done))
 
 
 def _pause(pause: Pause) -> PlannedPause:
