@@ -1,4 +1,4 @@
-"""What reasoning costs: the same turns with it and without, and whether the plain model of a turn's latency explains it.
+"""What reasoning costs: the same turns with it and without, and whether the plain model of latency explains it.
 
 The plain model is TTFT + tokens × TPOT: a model that thinks five times as many tokens is then nearly five times as
 slow, whatever else it does. Where the measured ratio is another, prefill, batching or speculation differ between the
@@ -34,7 +34,7 @@ def _pair(legs: dict[str, Column], off: int, on: int) -> Reasoning | None:
         good = (legs["stage"] == stage) & np.isin(legs["outcome"], ("ok", "ok_length"))
         rows.append(
             {
-                (session, turn): place
+                (session, turn): int(place)
                 for session, turn, place in zip(
                     legs["session_id"][good], legs["turn"][good], np.flatnonzero(good), strict=True
                 )
