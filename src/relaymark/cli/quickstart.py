@@ -19,9 +19,10 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None: 
     parser.add_argument(
         "what",
         nargs="?",
-        choices=("chat", "rag"),
+        choices=("chat", "rag", "agent"),
         default="chat",
-        help="chat (default), or rag: a whole pipeline over a generated encyclopedia, with its answers scored",
+        help="chat (default); rag: a whole pipeline over a generated encyclopedia, with its answers scored; "
+        "agent: made-up coding conversations replayed turn by turn",
     )
     parser.add_argument("--out", metavar="FOLDER", type=Path, default=Path("runs"), help="where runs go (default runs)")
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], help="any setting of the benchmark")
@@ -35,6 +36,10 @@ def call(options: argparse.Namespace) -> int:
         from relaymark.cli.quick_rag import call_quick_rag  # noqa: PLC0415 - lazy: start-up
 
         return call_quick_rag(options)
+    if options.what == "agent":
+        from relaymark.cli.quick_agent import call_quick_agent  # noqa: PLC0415 - lazy: start-up
+
+        return call_quick_agent(options)
     from relaymark.bench import load_preset  # noqa: PLC0415 - lazy: start-up
     from relaymark.cli.session import run_and_report  # noqa: PLC0415 - lazy: start-up
     from relaymark.emulate import LlamaConfig, smollm2_path, start_llama  # noqa: PLC0415 - lazy: start-up

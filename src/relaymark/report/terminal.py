@@ -135,7 +135,7 @@ class _Printer:
 
     def grid(self, head: str, heads: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]]) -> Table:
         table = Table(box=box.ASCII2 if self.ascii else box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-        table.add_column(self.text(head))
+        table.add_column(self.text(head), no_wrap=True)
         for name in heads:
             table.add_column(self.text(name), justify="right", no_wrap=True)
         for name, cells in rows:

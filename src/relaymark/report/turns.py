@@ -7,7 +7,7 @@ from relaymark.report.charts.depth import over_depth
 from relaymark.report.digits import ABSENT, count, duration, number, percent
 from relaymark.report.page import Cell, Plot, Table, stage_class
 
-HEADS = ("turns", "latency p50", "p90", "TTFT p50", "p90", "new tokens")
+HEADS = ("turns", "latency p50", "p90", "TTFT p50", "p90", "new")
 
 
 def turn_facts(turns: Turns) -> list[tuple[str, str]]:
@@ -28,7 +28,9 @@ def turn_facts(turns: Turns) -> list[tuple[str, str]]:
     if stopping:
         facts.append(("latency at most, 99 % sure", f"{' · '.join(stopping)} (MLPerf's early stopping)"))
     if turns.cached_share is not None:
-        ideal = f", {percent(turns.ideal_share)} possible" if turns.ideal_share is not None else ""
+        ideal = ""
+        if turns.ideal_share is not None:
+            ideal = f"; {percent(turns.ideal_share)} if each turn kept the prompt before it"
         facts.append(("prompt from the cache", f"{percent(turns.cached_share)}{ideal}"))
         told = f"{number(turns.new_tokens)} new, {number(turns.cached_tokens)} cached a turn"
         facts.append(("prompt tokens", told))
@@ -92,7 +94,7 @@ def depth_plots(stage: Stage) -> list[Plot]:
 
 
 def _range(one: DepthBin) -> str:
-    return count(int(one.low)) if one.low == one.high else f"{count(int(one.low))} – {count(int(one.high))}"
+    return count(int(one.low)) if one.low == one.high else f"{count(int(one.low))}–{count(int(one.high))}"
 
 
 def _cells(one: DepthBin) -> list[str]:

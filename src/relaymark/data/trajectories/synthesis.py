@@ -50,6 +50,32 @@ _COMMANDS = (
 )
 
 
+def small_profile() -> Profile:
+    """A profile of our own for a small machine: eight turns, contexts that grow from some 300 tokens to 1,500."""
+    lengths = (
+        (900, 60, 120),
+        (350, 70, 60),
+        (600, 50, 90),
+        (250, 80, 140),
+        (500, 60, 70),
+        (700, 90, 60),
+        (300, 50, 110),
+    )
+    turns = [
+        TurnProfile(
+            role="user" if not place else "tool",
+            new_input_chars=fresh,
+            reasoning_chars=thought,
+            tool_args_chars=arguments,
+            tool_calls=1,
+            delay_s=None if not place else 0.2,
+        )
+        for place, (fresh, arguments, thought) in enumerate(lengths)
+    ]
+    turns.append(TurnProfile(role="tool", new_input_chars=200, content_chars=160, delay_s=0.1))
+    return Profile(conversations=[ConversationProfile(turns=turns, system_chars=95, n_tools=1)])
+
+
 def synthesise(
     profile: Profile, *, seed: int, conversations: int, scale: float = 1.0, most_turns: int | None = None
 ) -> Iterator[Trajectory]:

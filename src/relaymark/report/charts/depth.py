@@ -9,7 +9,6 @@ from markupsafe import Markup
 from relaymark.measure.summary import DepthBin
 from relaymark.report.charts.frame import Panel, figure
 from relaymark.report.charts.scale import linear, show_number, times
-from relaymark.report.charts.svg import el, pct
 
 _HEIGHT = 220
 
@@ -28,7 +27,9 @@ def over_depth(title: str, bins: Sequence[DepthBin], what: str) -> Markup:
     middle = [(at, p50) for at, p50, _ in rows]
     band = [*middle, *((at, p90) for at, _, p90 in reversed(rows))]
     parts = [panel.axis_y(), panel.axis_x()]
-    parts.append(panel.stretched(panel.line([*band, band[0]], "fill c0"), panel.line(middle, "curve c0")))
-    for at, p50 in middle:
-        parts.append(el("circle", cx=pct(x.at(at)), cy=panel.y_px(p50), r="3.5", class_="mark c0"))
+    parts.append(
+        panel.stretched(
+            panel.line([*band, band[0]], "fill c0"), panel.line(middle, "curve c0"), panel.dots(middle, "dots all c0")
+        )
+    )
     return figure(parts, height=6 + _HEIGHT, title=title)
