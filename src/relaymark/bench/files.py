@@ -16,6 +16,7 @@ from relaymark.bench._explain import explain
 from relaymark.bench._fields import shown
 from relaymark.bench._shorthand import parse_load, parse_prompts
 from relaymark.bench._source import KeyPath, Source, dotted, parse_scalar, parse_source, parse_value, read_source
+from relaymark.bench.agent_live import AgentLive
 from relaymark.bench.agent_replay import AgentReplay
 from relaymark.bench.model import Benchmark
 from relaymark.bench.rag_ask import RagAsk
@@ -24,7 +25,7 @@ from relaymark.errors import ConfigError
 # Beside this file and not through importlib.resources: uvloop and msgspec keep the package from running out of a
 # zip anyway, and that import alone costs 20 ms at start-up.
 _PRESETS = Path(__file__).parent / "presets"
-_KINDS: dict[str, type[Benchmark]] = {"rag-ask": RagAsk, "agent-replay": AgentReplay}
+_KINDS: dict[str, type[Benchmark]] = {"rag-ask": RagAsk, "agent-replay": AgentReplay, "agent-live": AgentLive}
 
 
 def load_benchmark(path: Path, overrides: Sequence[str] = (), options: Mapping[str, Any] | None = None) -> Benchmark:

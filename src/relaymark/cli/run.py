@@ -20,9 +20,10 @@ Runs one benchmark.
   relaymark run quick/chat --url http://127.0.0.1:8000
   relaymark run rag-build my-corpus.yaml
   relaymark run rag-ask my-questions.yaml --url http://127.0.0.1:8000 --load concurrency:16
+  relaymark run agent-live --url http://127.0.0.1:8000 --load concurrency:4
   relaymark run mlperf/v6.1/edge-agentic --url http://127.0.0.1:8000 --set trajectories=FILE.jsonl
 
-TARGET is `chat` (everything from options), a YAML file, or a preset's name."""
+TARGET is `chat` or `agent-live` (everything from options), a YAML file, or a preset's name."""
 
 _PROMPTS = "synthetic:isl=200±50"
 _MAX_TOKENS = 128
@@ -115,6 +116,12 @@ def resolve_benchmark(options: argparse.Namespace) -> tuple[Benchmark, Path]:
         target = str(options.file)
     path = Path(target)
     here = Path.cwd()
+    if target == "agent-live" and not path.is_file():
+        if not options.url:
+            raise ConfigError("No endpoint was named.", where="relaymark run agent-live", mend="Name one with --url.")
+        laid.setdefault("load", "single")
+        laid.setdefault("name", "agent-live")
+        return build_benchmark({"kind": "agent-live", **laid}, options.set), here
     if target == "chat" and not path.is_file():
         if not options.url:
             raise ConfigError("No endpoint was named.", where="relaymark run chat", mend="Name one with --url.")

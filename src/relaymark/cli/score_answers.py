@@ -112,10 +112,11 @@ def _gate(options: argparse.Namespace) -> Gate | None:
     asked = None
     if file.is_file():
         from relaymark.bench import load_benchmark  # noqa: PLC0415 - lazy: start-up
+        from relaymark.bench.agent_live import AgentLive  # noqa: PLC0415 - lazy: start-up
         from relaymark.bench.rag_ask import RagAsk  # noqa: PLC0415 - lazy: start-up
 
         bench = load_benchmark(file)
-        asked = bench.accuracy if isinstance(bench, RagAsk) else None
+        asked = bench.accuracy if isinstance(bench, RagAsk | AgentLive) else None
     if asked is not None:
         return make_gate(asked.reference, options.gate or asked.share)
     if options.gate is not None:

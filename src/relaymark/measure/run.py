@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from relaymark.bench import Benchmark, SloSpec, load_benchmark
+from relaymark.bench.agent_live import AgentLive
 from relaymark.bench.agent_replay import AgentReplay
 from relaymark.bench.rag_ask import RagAsk
 from relaymark.measure.inputs import Gates, RunInfo, Slo, StageInfo
@@ -33,7 +34,7 @@ def summarise_run(folder: Path) -> Summary:
     bench = load_benchmark(config)
     trace = Trace(folder / TRACE_FILE)
 
-    pipeline = isinstance(bench, RagAsk | AgentReplay)
+    pipeline = isinstance(bench, RagAsk | AgentReplay | AgentLive)
 
     def legs(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         if not pipeline:
@@ -75,13 +76,13 @@ def summarise_run(folder: Path) -> Summary:
     tasks = summarise_tasks(folder, trace, {stage.index: stage.started_ns or 0 for stage in run})
     stages = [msgspec.structs.replace(stage, tasks=tasks.get(stage.index)) for stage in summary.stages]
     verdict = judge_pipeline(summary.verdict, stages, record.broken)
-    if isinstance(bench, AgentReplay):
+    if isinstance(bench, AgentReplay | AgentLive):
         from relaymark.measure.turns import judge_turns, summarise_turns  # noqa: PLC0415 - only such runs load it
 
         turns = summarise_turns(trace, [stage.index for stage in run])
         stages = [msgspec.structs.replace(stage, turns=turns.get(stage.index)) for stage in stages]
         verdict = judge_turns(verdict, stages)
-        if bench.reasoning == "both":
+        if isinstance(bench, AgentReplay) and bench.reasoning == "both":
             from relaymark.measure.reasoning import compare_reasoning  # noqa: PLC0415 - only such runs load it
 
             ran = {stage.index for stage in run}

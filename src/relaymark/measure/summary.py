@@ -110,6 +110,9 @@ class Tasks(msgspec.Struct, kw_only=True, frozen=True):
     legs: list[TaskLegs]
     fallbacks: dict[str, int]  # replies that were not what was asked for
     replay: dict[str, int]  # what became of recorded replies
+    solved: int | None = None  # tasks whose end state was right, where that was checked
+    tokens_per_solved: float | None = None  # prompt and completion tokens of all tasks / solved
+    time_per_solved: float | None = None  # ns of all tasks, summed / solved
 
 
 class DepthBin(msgspec.Struct, kw_only=True, frozen=True):

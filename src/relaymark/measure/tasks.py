@@ -65,6 +65,7 @@ class _Told(msgspec.Struct):
     iterations: int | None
     fallbacks: dict[str, int]
     replay: dict[str, int]
+    solved: bool | None
 
 
 def _answers(folder: Path) -> dict[int, list[_Told]]:
@@ -72,7 +73,9 @@ def _answers(folder: Path) -> dict[int, list[_Told]]:
     told: dict[int, list[_Told]] = {}
     if path.is_file():
         for answer in AnswerReader(path):
-            told.setdefault(answer.stage, []).append(_Told(answer.iterations, answer.fallbacks, answer.replay))
+            told.setdefault(answer.stage, []).append(
+                _Told(answer.iterations, answer.fallbacks, answer.replay, answer.solved)
+            )
     return told
 
 
@@ -87,6 +90,9 @@ def _stage(legs: dict[str, NDArray[Any]], start: int, told: list[_Told]) -> Task
     latency = legs["ended"][good] - legs["started"][good]
     from_schedule = legs["ended"][good] - scheduled if not np.isnan(scheduled).any() and ok else None
     iterations = Counter(one.iterations for one in told if one.iterations is not None)
+    checked = [one.solved for one in told if one.solved is not None]
+    solved = sum(checked) if checked else None
+    tokens = legs["prompt_tokens"][llm] + legs["completion_tokens"][llm]
     return Tasks(
         tasks=count,
         failed=count - ok,
@@ -102,6 +108,9 @@ def _stage(legs: dict[str, NDArray[Any]], start: int, told: list[_Told]) -> Task
         legs=_legs(legs, is_task),
         fallbacks=_summed(one.fallbacks for one in told),
         replay=_summed(one.replay for one in told),
+        solved=solved,
+        tokens_per_solved=float(tokens.sum()) / solved if solved and not np.isnan(tokens).any() else None,
+        time_per_solved=float(np.nansum((legs["ended"] - legs["started"])[is_task])) / solved if solved else None,
     )
 
 

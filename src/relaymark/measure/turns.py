@@ -74,7 +74,7 @@ def _stage(legs: dict[str, Column]) -> Turns:
     known = good & ~np.isnan(cached) & ~np.isnan(legs["prompt_tokens"])
     follow = known & ~np.isnan(before)
     low, high = _interval(latency, good, legs["task_id"])
-    decode = (legs["ended"] - legs["first_token"]) / (tokens - 1)
+    decode = (legs["ended"] - legs["first_token"]) / np.where(tokens > 1, tokens - 1, np.nan)
     usable = good & ~np.isnan(ttft)
     return Turns(
         conversations=len(set(legs["task_id"])),

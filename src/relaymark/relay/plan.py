@@ -8,7 +8,7 @@ import msgspec
 
 from relaymark.bench.secrets import Endpoint
 from relaymark.load import Part
-from relaymark.relay.agent.plan import ReplayPlan
+from relaymark.relay.agent.plan import LivePlan, ReplayPlan
 from relaymark.relay.policies import Patience, Retries
 from relaymark.relay.rag.plan import RagPlan
 from relaymark.trace.runfolder import PLAN_FILE
@@ -50,6 +50,7 @@ class Plan(msgspec.Struct, kw_only=True):
     stages: list[PlannedStage] = msgspec.field(default_factory=list[PlannedStage])
     rag: RagPlan | None = None  # tasks are questions, not single requests
     replay: ReplayPlan | None = None  # tasks are recorded conversations
+    live: LivePlan | None = None  # tasks are worked on by an agent
 
     def speakers(self) -> list[Endpoint]:
         """What requests go to beside the endpoint itself, for whoever must know the secrets."""
@@ -58,7 +59,7 @@ class Plan(msgspec.Struct, kw_only=True):
     @property
     def many_legged(self) -> bool:
         """Whether a task is more than one request, and counted as a whole."""
-        return self.rag is not None or self.replay is not None
+        return any(kind is not None for kind in (self.rag, self.replay, self.live))
 
     def timeouts(self) -> Timeouts:
         """The bounds on one attempt, for the wire."""

@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import time
-import uuid
 from collections.abc import Iterator
-from datetime import datetime
 from pathlib import Path
 
-from relaymark import __version__
-from relaymark.bench import Benchmark, StageSpec, Timeouts, dump_benchmark
-from relaymark.bench import Retries as RetriesSection
+from relaymark.bench import Benchmark, StageSpec
+from relaymark.bench.agent_live import AgentLive
 from relaymark.bench.agent_replay import AgentReplay
 from relaymark.bench.rag_ask import RagAsk
-from relaymark.bench.secrets import request_headers
 from relaymark.data import PromptSet, load_prompts
 from relaymark.dialects import Dialect, dialect
 from relaymark.errors import ConfigError
-from relaymark.load import Schedule, build_schedule, partition, schedule_sha256
-from relaymark.relay.machine import environment, usable_cores
+from relaymark.relay.foldering import Content, Drawn, make_folder, plan_of, planned_of, with_model
 from relaymark.relay.pack import write_pack
-from relaymark.relay.plan import Plan, PlannedStage, write_part, write_plan
-from relaymark.relay.policies import Patience, Retries
-from relaymark.relay.preflight import choose_model, look
-from relaymark.relay.redaction import Redactor
-from relaymark.trace import RunRecord, StageRecord, create_run_folder, write_run_record
-from relaymark.trace.runfolder import CONFIG_FILE
-from relaymark.wire import parse_url, resolve
+from relaymark.relay.plan import Plan
 
 _PACK_BYTES = 2 << 30
 # Prompts made for a closed loop that only a duration limits, where nobody knows how many will be sent.
@@ -56,74 +42,22 @@ def prepare(bench: Benchmark, parent: Path, base_dir: Path) -> Path:
         from relaymark.relay.agent.preparation import prepare_replay  # noqa: PLC0415 - it builds on this file
 
         return prepare_replay(bench, parent)
-    endpoint = bench.endpoint
-    api = dialect(endpoint.dialect)
+    if isinstance(bench, AgentLive):
+        from relaymark.relay.agent.live_preparation import prepare_live  # noqa: PLC0415 - it builds on this file
+
+        return prepare_live(bench, parent)
     prompts = load_prompts(bench.prompt_source(), seed=bench.seed, base_dir=base_dir)
-    stages = [*filter(None, [bench.warmup_stage()]), *bench.resolved_stages()]
-    schedules = [build_schedule(stage, bench.seed) for stage in stages]
-    target = resolve(parse_url(endpoint.url, verify_tls=endpoint.verify_tls))
-    served = look(target, request_headers(endpoint, os.environ), Redactor.of(endpoint, os.environ))
-    model = choose_model(served, endpoint.model, target.url)
-    bench = bench.model_copy(update={"endpoint": endpoint.model_copy(update={"model": model})})
+    drawn = Drawn.of(bench)
+    named, url, facts = with_model(bench)
+    api, model = dialect(named.endpoint.dialect), named.endpoint.model or ""
 
-    folder = create_run_folder(parent, bench.name)
-    try:
-        _fill(folder, bench, api, target.url, served.facts, prompts, stages, schedules)
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)  # half a run folder is none
-        raise
-    return folder
+    def fill(folder: Path) -> tuple[Plan, Content]:
+        counts = [planned_of(schedule) for schedule in drawn.schedules]
+        firsts, needed = _prompt_ranges(counts, drawn.stages)
+        count, digest = write_pack(folder, _bodies(named, api, model, prompts, min(needed, len(prompts))))
+        return plan_of(named, drawn, firsts), Content(count, digest)
 
-
-def _fill(
-    folder: Path,
-    bench: Benchmark,
-    api: Dialect,
-    url: str,
-    facts: dict[str, str],
-    prompts: PromptSet,
-    stages: list[StageSpec],
-    schedules: list[Schedule],
-) -> None:
-    endpoint = bench.endpoint
-    model = endpoint.model or ""
-    counts = [planned_of(schedule) for schedule in schedules]
-    firsts, needed = _prompt_ranges(counts, stages)
-    count, digest = write_pack(folder, _bodies(bench, api, model, prompts, min(needed, len(prompts))))
-    workers = workers_of(bench, schedules)
-    planned = [
-        PlannedStage(index=stage.index, warmup=stage.index < 0, first_prompt=first)
-        for stage, first in zip(stages, firsts, strict=True)
-    ]
-    plan = plan_of(bench, api, model, workers, planned)
-    write_plan(folder, plan)
-    for schedule in schedules:
-        for part in partition(schedule, workers):
-            write_part(folder, part)
-    (folder / CONFIG_FILE).write_text(dump_benchmark(bench), encoding="utf-8")
-    record = RunRecord(
-        run_id=plan.run_id,
-        name=bench.name,
-        version=__version__,
-        started_at=datetime.now().astimezone().isoformat(timespec="seconds"),
-        url=url,
-        model=model,
-        dialect=endpoint.dialect,
-        pid=os.getpid(),
-        workers=workers,
-        schedule_sha256=schedule_sha256(schedules),
-        prompts_sha256=digest,
-        prompts=count,
-        stages=[stage_record_of(stage, schedule) for stage, schedule in zip(stages, schedules, strict=True)],
-        environment=environment(),
-        server=facts,
-    )
-    write_run_record(folder, record)
-
-
-def planned_of(schedule: Schedule) -> int | None:
-    """How many tasks a schedule has; ``None`` where only time limits it."""
-    return schedule.requests if schedule.times is None else len(schedule.times)
+    return make_folder(parent, named, drawn, url, facts, fill)
 
 
 def _prompt_ranges(counts: list[int | None], stages: list[StageSpec]) -> tuple[list[int], int]:
@@ -167,76 +101,3 @@ def _bodies(bench: Benchmark, api: Dialect, model: str, prompts: PromptSet, coun
                 mend="Use fewer or shorter prompts; prompts.synthetic.unique bounds how many are made.",
             )
         yield body
-
-
-def workers_of(bench: Benchmark, schedules: list[Schedule]) -> int:
-    """How many workers: as asked for, never more than a closed loop has slots to fill.
-
-    ``auto`` leaves one core to the system and to a server on the same machine.
-    """
-    wanted = max(1, usable_cores() - 1) if bench.workers == "auto" else bench.workers
-    most = max((schedule.slots or wanted) for schedule in schedules)
-    return max(1, min(wanted, most))
-
-
-def plan_of(bench: Benchmark, api: Dialect, model: str, workers: int, stages: list[PlannedStage]) -> Plan:
-    """What the workers are told of a benchmark."""
-    endpoint, patience = bench.endpoint, patience_of(bench.timeouts, bench.retries)
-    return Plan(
-        run_id=f"{time.strftime('%Y%m%d%H%M%S')}-{uuid.uuid4().hex[:8]}",
-        workers=workers,
-        url=endpoint.url,
-        path=endpoint.path or api.default_path,
-        dialect=endpoint.dialect,
-        model=model,
-        streamed=bench.stream and api.streams,
-        seed=bench.seed,
-        verify_tls=endpoint.verify_tls,
-        keep_alive=bench.connections.keep_alive,
-        keep_content=bench.keep_content,
-        api_key_env=endpoint.api_key_env,
-        headers=endpoint.headers,
-        drain_ns=bench.timeouts.drain,
-        max_header=bench.limits.max_header,
-        max_body=bench.limits.max_body,
-        connect_ns=patience.connect_ns,
-        first_byte_ns=patience.first_byte_ns,
-        idle_ns=patience.idle_ns,
-        total_ns=patience.total_ns,
-        retries=patience.retries,
-        stages=stages,
-    )
-
-
-def patience_of(timeouts: Timeouts, retries: RetriesSection) -> Patience:
-    """What two sections of a benchmark file say of one attempt and the next."""
-    return Patience(
-        connect_ns=timeouts.connect,
-        first_byte_ns=timeouts.first_byte,
-        idle_ns=timeouts.idle,
-        total_ns=timeouts.total,
-        retries=Retries(
-            attempts=retries.attempts,
-            backoff_ns=retries.backoff,
-            backoff_max_ns=retries.backoff_max,
-            jitter=retries.jitter,
-            honour_retry_after=retries.honour_retry_after,
-            on=tuple(retries.on),
-            statuses=tuple(retries.statuses),
-        ),
-    )
-
-
-def stage_record_of(stage: StageSpec, schedule: Schedule) -> StageRecord:
-    """What the run's record says of a stage."""
-    return StageRecord(
-        index=stage.index,
-        name=stage.name,
-        load=stage.load.text(),
-        open_loop=schedule.open_loop,
-        warmup=stage.index < 0,
-        slots=schedule.slots or None,
-        planned=planned_of(schedule),
-        duration_ns=schedule.duration,
-        offered_rate=schedule.offered_rate,
-    )

@@ -186,6 +186,11 @@ async def _tasks(context: Context) -> tuple[Task, Callable[[], None]]:
 
         conversations = ReplayTasks(context, replay)
         return conversations.run, conversations.close
+    if context.plan.live is not None:
+        from relaymark.relay.agent.live import LiveTasks  # noqa: PLC0415 - only such runs load it
+
+        agents = LiveTasks(context, context.plan.live)
+        return agents.run, agents.close
     if rag is None:
         return run_chat, lambda: None
     from relaymark.relay.rag.task import QuestionTasks  # noqa: PLC0415 - only such runs load it

@@ -19,6 +19,13 @@ def task_facts(tasks: Tasks) -> list[tuple[str, str]]:
     ]
     if tasks.latency_scheduled is not None:
         facts.append(("from its scheduled time", _spread(tasks.latency_scheduled)))
+    if tasks.solved is not None:
+        share = percent(tasks.solved / tasks.tasks) if tasks.tasks else ABSENT
+        facts.append(("tasks solved", f"{count(tasks.solved)} of {count(tasks.tasks)}, {share}"))
+        if tasks.solved:
+            facts.append(
+                ("a solved task costs", f"{duration(tasks.time_per_solved)}, {_tokens(tasks.tokens_per_solved)}")
+            )
     if tasks.iterations:
         rounds = ", ".join(f"{count(tasks_)} × {rounds}" for rounds, tasks_ in tasks.iterations.items())
         facts.append(("tasks × rounds", rounds))
@@ -71,6 +78,10 @@ def _cells(legs: TaskLegs, tasks: Tasks) -> list[str]:
 
 def _at(spread: Spread | None, quantile: str) -> str:
     return ABSENT if spread is None else duration(spread.quantiles[quantile])
+
+
+def _tokens(value: float | None) -> str:
+    return "tokens not told" if value is None else f"{number(value)} tokens, failures included"
 
 
 def _spread(spread: Spread | None) -> str:

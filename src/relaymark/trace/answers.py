@@ -39,6 +39,7 @@ class TaskAnswer(msgspec.Struct, kw_only=True, omit_defaults=True):
     gold_urls: list[str] = []
     kept_urls: list[str] | None = None  # pages of the passages that the answer was drawn from
     retrieved_urls: list[str] | None = None  # pages of every passage that the search brought
+    solved: bool | None = None  # where the end state was checked when the task ended
     iterations: int | None = None
     llm_calls: int | None = None
     answer_tokens: int | None = None  # completion tokens of the call that gave the answer, reasoning included

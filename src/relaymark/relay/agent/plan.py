@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -29,3 +29,13 @@ class ReplayPlan(msgspec.Struct, kw_only=True, frozen=True):
     salt_key: str = ""
     continues: str = ""  # folder of an earlier run that this one goes on with
     done: tuple[str, ...] = ()  # ``stage/session`` of what that one has had whole
+
+
+class LivePlan(msgspec.Struct, kw_only=True, frozen=True):
+    """Repair tasks that an agent works on."""
+
+    tasks: int
+    seed: int = 0
+    max_turns: int = 15
+    max_tokens: int | None = None
+    sampling: dict[str, Any] = {}

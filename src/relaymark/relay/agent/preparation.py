@@ -2,37 +2,25 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from relaymark import __version__
-from relaymark.bench import dump_benchmark
 from relaymark.bench.agent_replay import AgentReplay, Pause
-from relaymark.bench.secrets import request_headers
 from relaymark.data.trajectories import Trajectory, load_trajectories
 from relaymark.dialects import Dialect, dialect
 from relaymark.errors import ConfigError
-from relaymark.load import build_schedule, partition, schedule_sha256
 from relaymark.relay.agent.plan import PlannedPause, ReplayPlan
 from relaymark.relay.agent.resume import whole_sessions
 from relaymark.relay.agent.sessions import Heads, head_key, heads_of, recorded_fields, write_sessions
-from relaymark.relay.machine import environment
-from relaymark.relay.merge import finish
+from relaymark.relay.foldering import Content, Drawn, make_folder, plan_of, with_model
+from relaymark.relay.merge import finish as merge
 from relaymark.relay.pack import write_pack
-from relaymark.relay.plan import PlannedStage, write_part, write_plan
-from relaymark.relay.preflight import choose_model, look
-from relaymark.relay.preparation import plan_of, stage_record_of, workers_of
-from relaymark.relay.redaction import Redactor
-from relaymark.trace import RunRecord, create_run_folder, write_run_record
-from relaymark.trace.runfolder import CONFIG_FILE
+from relaymark.relay.plan import Plan
+from relaymark.trace import RunRecord
 from relaymark.trace.turns import SaidCall, TurnRecorded, write_recorded
-from relaymark.wire import parse_url, resolve
 
 
 def prepare_replay(bench: AgentReplay, parent: Path) -> Path:
@@ -51,61 +39,33 @@ def prepare_replay(bench: AgentReplay, parent: Path) -> Path:
             mend="use salt: none",
         )
     bench = bench.limited(len(trajectories))
-    endpoint = bench.endpoint
-    api = dialect(endpoint.dialect)
-    target = resolve(parse_url(endpoint.url, verify_tls=endpoint.verify_tls))
-    served = look(target, request_headers(endpoint, os.environ), Redactor.of(endpoint, os.environ))
-    model = choose_model(served, endpoint.model, target.url)
-    bench = bench.model_copy(update={"endpoint": endpoint.model_copy(update={"model": model})})
-    stages = [*filter(None, [bench.warmup_stage()]), *bench.resolved_stages()]
-    schedules = [build_schedule(stage, bench.seed) for stage in stages]
-    workers = workers_of(bench, schedules)
-    planned = [PlannedStage(index=stage.index, warmup=stage.index < 0) for stage in stages]
-    plan = plan_of(bench, api, model, workers, planned)
-    plan.replay = ReplayPlan(
-        conversations=len(trajectories),
-        think=_pause(bench.think),
-        tools=_pause(bench.tools),
-        session_headers=tuple(bench.session_headers),
-        salt=bench.salt != "none",
-        salt_key=plan.run_id if bench.salt == "run" else str(bench.seed),
-    )
+    named, url, facts = with_model(bench)
+    api, model = dialect(named.endpoint.dialect), named.endpoint.model or ""
+    drawn = Drawn.of(named)
     which = _which(trajectories)
-    heads = {stage.index: _heads(bench, api, model, trajectories, which, stage.index) for stage in stages}
-    folder = create_run_folder(parent, bench.name)
-    try:
+    heads = {stage.index: _heads(named, api, model, trajectories, which, stage.index) for stage in drawn.stages}
+
+    def fill(folder: Path) -> tuple[Plan, Content]:
         write_pack(folder, iter(()))
-        prompts_sha256 = write_sessions(folder, trajectories, heads, which)
         write_recorded(folder, _recorded(trajectories))
-        record = RunRecord(
-            run_id=plan.run_id,
-            name=bench.name,
-            version=__version__,
-            started_at=datetime.now().astimezone().isoformat(timespec="seconds"),
-            url=target.url,
-            model=model,
-            dialect=endpoint.dialect,
-            pid=os.getpid(),
-            workers=workers,
-            schedule_sha256=schedule_sha256(schedules),
-            prompts_sha256=prompts_sha256,
-            prompts=sum(len(one.turns) for one in trajectories),
-            stages=[stage_record_of(stage, schedule) for stage, schedule in zip(stages, schedules, strict=True)],
-            environment=environment(),
-            server=served.facts,
+        plan = plan_of(named, drawn)
+        plan.replay = ReplayPlan(
+            conversations=len(trajectories),
+            think=_pause(named.think),
+            tools=_pause(named.tools),
+            session_headers=tuple(named.session_headers),
+            salt=named.salt != "none",
+            salt_key=plan.run_id if named.salt == "run" else str(named.seed),
         )
-        if bench.resume:
-            plan.replay = _resumed(plan.replay, Path(bench.resume), record)
-        write_plan(folder, plan)
-        for schedule in schedules:
-            for part in partition(schedule, workers):
-                write_part(folder, part)
-        (folder / CONFIG_FILE).write_text(dump_benchmark(bench), encoding="utf-8")
-        write_run_record(folder, record)
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)  # half a run folder is none
-        raise
-    return folder
+        digest = write_sessions(folder, trajectories, heads, which)
+        return plan, Content(sum(len(one.turns) for one in trajectories), digest)
+
+    def finish(record: RunRecord, plan: Plan) -> Plan:
+        if named.resume and plan.replay is not None:
+            plan.replay = _resumed(plan.replay, Path(named.resume), record)
+        return plan
+
+    return make_folder(parent, named, drawn, url, facts, fill, finish)
 
 
 def _resumed(plan: ReplayPlan, earlier: Path, record: RunRecord) -> ReplayPlan:
@@ -115,7 +75,7 @@ def _resumed(plan: ReplayPlan, earlier: Path, record: RunRecord) -> ReplayPlan:
         ConfigError: That run's work was another.
         TraceError: It is no run's folder, or the run is still going on.
     """
-    finish(earlier)
+    merge(earlier)
     done = whole_sessions(earlier, record)
     record.notes.append(
         f"{len(done):,} conversations are from {earlier.name}, which this run went on with; their times of day are not."

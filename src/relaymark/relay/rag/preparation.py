@@ -4,31 +4,24 @@ from __future__ import annotations
 
 import os
 import random
-import shutil
-from datetime import datetime
 from pathlib import Path
 
 import msgspec
 
-from relaymark import __version__
-from relaymark.bench import Endpoint, dump_benchmark
+from relaymark.bench import Endpoint
 from relaymark.bench.rag_ask import RagAsk
 from relaymark.bench.secrets import request_headers
 from relaymark.data.questions import Question, load_questions
 from relaymark.dialects import dialect
 from relaymark.errors import ConfigError
-from relaymark.load import build_schedule, partition, schedule_sha256
-from relaymark.relay.machine import environment
+from relaymark.relay.foldering import Content, Drawn, make_folder, patience_of, plan_of
 from relaymark.relay.pack import write_pack
-from relaymark.relay.plan import PlannedStage, write_part, write_plan
+from relaymark.relay.plan import Plan
 from relaymark.relay.preflight import choose_model, look
-from relaymark.relay.preparation import patience_of, plan_of, stage_record_of, workers_of
 from relaymark.relay.rag.plan import QUESTIONS_FILE, ROLES, RagPlan, Role, Rules, ServiceSpec, Speaker
 from relaymark.relay.rag.recording import Replay
 from relaymark.relay.redaction import Redactor
 from relaymark.retrieval.specs import EmbedderSpec, RerankerSpec, ServerSpec
-from relaymark.trace import RunRecord, create_run_folder, write_run_record
-from relaymark.trace.runfolder import CONFIG_FILE
 from relaymark.wire import parse_url, resolve
 
 
@@ -43,45 +36,18 @@ def prepare_rag(bench: RagAsk, parent: Path) -> Path:
     questions = load_questions(Path(bench.questions))
     if bench.replay:
         Replay(Path(bench.replay))  # that it can be read is found out now, not by every worker
-    stages = [*filter(None, [bench.warmup_stage()]), *bench.resolved_stages()]
-    schedules = [build_schedule(stage, bench.seed) for stage in stages]
+    drawn = Drawn.of(bench)
     facts: dict[str, str] = {}
-    bench = _with_models(bench, facts)
-    api = dialect(bench.endpoint.dialect)
-    workers = workers_of(bench, schedules)
-    planned = [PlannedStage(index=stage.index, warmup=stage.index < 0) for stage in stages]
-    plan = plan_of(bench, api, bench.endpoint.model or "", workers, planned)
-    plan.rag = _rag_plan(bench, len(questions))
-    folder = create_run_folder(parent, bench.name)
-    try:
+    named = _with_models(bench, facts)
+
+    def fill(folder: Path) -> tuple[Plan, Content]:
         write_pack(folder, iter(()))
-        write_plan(folder, plan)
-        for schedule in schedules:
-            for part in partition(schedule, workers):
-                write_part(folder, part)
-        (folder / QUESTIONS_FILE).write_bytes(b"".join(map(_line, _ordered(bench, questions))))
-        (folder / CONFIG_FILE).write_text(dump_benchmark(bench), encoding="utf-8")
-        record = RunRecord(
-            run_id=plan.run_id,
-            name=bench.name,
-            version=__version__,
-            started_at=datetime.now().astimezone().isoformat(timespec="seconds"),
-            url=bench.endpoint.url,
-            model=bench.endpoint.model or "",
-            dialect=bench.endpoint.dialect,
-            pid=os.getpid(),
-            workers=workers,
-            schedule_sha256=schedule_sha256(schedules),
-            prompts=len(questions),
-            stages=[stage_record_of(stage, schedule) for stage, schedule in zip(stages, schedules, strict=True)],
-            environment=environment(),
-            server=facts,
-        )
-        write_run_record(folder, record)
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)  # half a run folder is none
-        raise
-    return folder
+        (folder / QUESTIONS_FILE).write_bytes(b"".join(map(_line, _ordered(named, questions))))
+        plan = plan_of(named, drawn)
+        plan.rag = _rag_plan(named, len(questions))
+        return plan, Content(len(questions))
+
+    return make_folder(parent, named, drawn, named.endpoint.url, facts, fill)
 
 
 def _line(question: Question) -> bytes:
