@@ -43,12 +43,13 @@ def import_logs(paths: Sequence[Path], form: Format | None = None) -> Imported:
     """
     left_out: Counter[str] = Counter()
     found: dict[str, _Chat] = {}
+    seen: set[str] = set()
     records = 0
     for path in paths:
         chosen = form or ("mini-swe-agent" if path.name.endswith((".traj", ".traj.json")) else "openai")
         for chat in _mini_swe(path) if chosen == "mini-swe-agent" else _openai(path):
             records += 1
-            _take(found, chat)
+            _take(found, seen, chat)
     taken: Counter[str] = Counter()
     trajectories: list[Trajectory] = []
     for chat in found.values():
@@ -68,14 +69,17 @@ class _Chat(msgspec.Struct):
     where: str
 
 
-def _take(found: dict[str, _Chat], chat: _Chat) -> None:
-    """Puts a chat among those found, by the hash of its messages: in the place of what it goes on with."""
+def _take(found: dict[str, _Chat], seen: set[str], chat: _Chat) -> None:
+    """Puts a chat among those found, by the hash of its messages: in the place of what it goes on with.
+
+    ``seen`` has the hash of every beginning of every chat: one that is only the beginning of another is nothing new.
+    """
     whole = sha256()
     begun: list[str] = []
     for message in chat.messages:
         whole.update(_encode(message) + b"\0")
         begun.append(whole.hexdigest())
-    if not begun or any(begun[-1] in _prefixes(other) for other in (found.get(begun[-1]),) if other is not None):
+    if begun[-1] in seen:
         return
     for prefix in reversed(begun[:-1]):
         if prefix in found:
@@ -83,16 +87,8 @@ def _take(found: dict[str, _Chat], chat: _Chat) -> None:
             chat.id = earlier.id or chat.id
             chat.tools = chat.tools or earlier.tools
             break
-    found.setdefault(begun[-1], chat)
-
-
-def _prefixes(chat: _Chat) -> set[str]:
-    whole = sha256()
-    known: set[str] = set()
-    for message in chat.messages:
-        whole.update(_encode(message) + b"\0")
-        known.add(whole.hexdigest())
-    return known
+    seen.update(begun)
+    found[begun[-1]] = chat
 
 
 def _openai(path: Path) -> Iterator[_Chat]:
