@@ -1,7 +1,7 @@
 """Accelerators: which family a published name belongs to, and what a mixed system is made of.
 
-A family is the chip: memory sizes, vendor prefixes and "Server Edition" are left out, SXM and NVL boards are told apart.
-The published text always stays beside it, and comparisons name it where it differs.
+A family is the chip: memory sizes, vendor prefixes and "Server Edition" are left out, SXM and NVL boards
+are told apart. The published text always stays beside it, and comparisons name it where it differs.
 """
 
 from __future__ import annotations
@@ -85,6 +85,6 @@ def _times(piece: str) -> int | None:
 
 
 def _in_platform(family: str, platform: str) -> int | None:
-    chip = re.escape(family.split("-")[0].replace(" ", ""))
+    chip = re.escape(family.partition("-")[0].replace(" ", ""))
     found = re.findall(rf"{chip}[-\w]*?x([0-9]{{1,4}})(?![0-9a-z])", platform.replace(" ", ""), re.IGNORECASE)
     return int(found[0]) if len(found) == 1 else None

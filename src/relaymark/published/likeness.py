@@ -132,7 +132,9 @@ def _scale(row: Row) -> str:
 def _label(a: Row, b: Row) -> Difference | None:
     same = a.accelerator == b.accelerator
     folded = [" ".join(row.accelerator_raw.lower().split()) for row in (a, b)]
-    return Difference("accelerator's label", a.accelerator_raw, b.accelerator_raw) if same and folded[0] != folded[1] else None
+    if not same or folded[0] == folded[1]:
+        return None
+    return Difference("accelerator's label", a.accelerator_raw, b.accelerator_raw)
 
 
 def _accuracy(a: Row, b: Row) -> Difference | None:
@@ -161,7 +163,7 @@ def _processor(a: Row, b: Row) -> Difference | None:
 
 
 def _measured(row: Row) -> str:
-    return "inferred from another scenario" if row.inferred else "in this scenario"
+    return "marked as inferred" if row.inferred else "in this scenario"
 
 
 def _told(values: dict[str, float], names: list[str]) -> str:

@@ -77,7 +77,8 @@ def unit_of(text: str) -> tuple[str, float] | None:
 
 def precision_of(text: str) -> str:
     """The number formats that a label names, in its order, each once: ``nvfp4 + fp8``. ``""``: it names none."""
-    found = [_SAME.get(each, each) for each in _FORMATS.findall(text.lower())]
+    named: list[str] = _FORMATS.findall(text.lower())
+    found = [_SAME.get(each, each) for each in named]
     return " + ".join(dict.fromkeys(found))
 
 

@@ -30,20 +30,22 @@ FLAGS: dict[str, str] = {
     "accelerators-unused": "a note says that fewer accelerators were used than are listed",
     "precision-unread": "the precision label names no number format that is known",
     "power-row": "a power measurement, not a performance result",
-    "inferred": "taken over from another scenario's run, not measured in this one",
-    "duplicate": "another row of the round has the same submitter, system, benchmark, scenario and division",
+    "inferred": "marked as inferred: its log names another scenario than the row does",
+    "quotes-unescaped": "the record's quotation marks are not escaped; it was read by its separators",
+    "duplicate": "another row of the file has the same submitter, platform, benchmark, model, scenario and division",
 }
 
 _NOTHING = frozenset({"", "n/a", "na", "none", "-", "null"})
 _NUMBER = re.compile(r"[-+]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE][-+]?[0-9]{1,3})?")
-# ``(1 GPU used)``, ``no accelerator used``, ``accelerators: not used``: told apart from "8 GPUs used in each of …".
+# ``(1 GPU used)`` and ``no accelerator used``; "8 GPUs used in each replica" says nothing of the whole.
 _USED = re.compile(r"\(\s*([0-9]{1,5})\s+(?:gpu|accelerator|npu|tpu)s?\s+used\s*\)", re.IGNORECASE)
+_LABEL = re.compile(r"(?<![\w.-])([A-Za-z0-9][\w.-]{2,40}):")
 _NONE_USED = re.compile(r"\bno (?:gpu|accelerator)s?(?: (?:is|are|was|were))? used\b", re.IGNORECASE)
 
 
 def normalise(round_name: str, record: int, fields: dict[str, str], extra: dict[str, str]) -> Row:
     """One record's text by field (those of :mod:`relaymark.published.reading`) as a row. Never raises."""
-    flags: list[str] = ["ragged"] if fields.get("ragged") else []
+    flags: list[str] = [fields["odd"]] if fields.get("odd") else []
     get = fields.get
     benchmark, model = _benchmark(get("benchmark", ""), get("model", ""), get("division", ""), flags)
     scenario = _scenario(get("scenario", ""), flags)
@@ -178,22 +180,27 @@ def _accelerators(
     return count
 
 
-def _used(
-    round_name: str, fields: dict[str, str], benchmark: str, count: int | None, flags: list[str]
-) -> int | None:
+def _used(round_name: str, fields: dict[str, str], benchmark: str, count: int | None, flags: list[str]) -> int | None:
     """How many accelerators worked, where the row's notes or the errata tell another number than is listed."""
     notes = fields.get("notes", "")
-    used = None
-    if _NONE_USED.search(notes):
-        used = 0
-    elif found := _USED.findall(notes):
-        used = int(found[-1])
-    else:
-        used = used_by_errata(round_name, fields.get("organization", ""), fields.get("platform", ""), benchmark)
+    used = used_by_errata(round_name, fields.get("organization", ""), fields.get("platform", ""), benchmark)
+    for found in (*_NONE_USED.finditer(notes), *_USED.finditer(notes)):
+        if _speaks_of(benchmark, notes[: found.start()]):
+            used = int(found[1]) if found.re is _USED else 0
     if used is None or not count or used >= count:
         return None
     flags.append("accelerators-unused")
     return used
+
+
+def _speaks_of(benchmark: str, before: str) -> bool:
+    """Whether what follows in a note is said of a benchmark.
+
+    Notes belong to a system and stand on all of its rows. Those that name benchmarks do so as in
+    ``e2e-rag-qna: …. e2e-rag-db: …``: the last name before the words is the one they are about.
+    """
+    labels = [name for text in _LABEL.findall(before) if (name := benchmark_name(text)) is not None]
+    return not labels or labels[-1] == benchmark
 
 
 def _shown(parts: list[Part]) -> str:

@@ -27,7 +27,7 @@ class Spread:
 
 
 def partners(rows: Sequence[Row], accelerator: str, count: int) -> list[Spread]:
-    """Groups with at least two submitters; mixed systems and inferred rows take no part.
+    """Groups with at least two submitters; mixed systems take no part.
 
     Args:
         rows: Those to look at.
@@ -37,7 +37,7 @@ def partners(rows: Sequence[Row], accelerator: str, count: int) -> list[Spread]:
     groups: dict[tuple[str, str, str, str, str], list[Row]] = {}
     for row in rows:
         same = len(row.parts) == 1 and row.accelerators == count and of_family(row, accelerator)
-        if same and row.value is not None and not row.inferred and row.accelerators_used is None:
+        if same and row.value is not None and row.accelerators_used is None:
             groups.setdefault((*row.key, row.round, row.division, row.unit), []).append(row)
     return [_spread(key, found) for key, found in sorted(groups.items()) if len({r.organization for r in found}) > 1]
 
@@ -48,6 +48,5 @@ def _spread(key: tuple[str, str, str, str, str], rows: list[Row]) -> Spread:
     ranked = sorted(rows, key=lambda row: rank_key(row, "system"))
     submitters = len({row.organization for row in rows})
     ratio = max(values) / min(values)
-    return Spread(
-        benchmark, scenario, round_name, division, ranked, submitters, statistics.median(values), ratio, spread_of(ranked)
-    )
+    median, unlike = statistics.median(values), spread_of(ranked)
+    return Spread(benchmark, scenario, round_name, division, ranked, submitters, median, ratio, unlike)

@@ -7,17 +7,20 @@ import hashlib
 import io
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
+
+import msgspec
 
 from relaymark.errors import ConfigError
 from relaymark.published.normalise import normalise
 from relaymark.published.row import Row
 
 _LARGEST = 512 * 2**20
-_RAGGED = "__ragged__"
+_ODD = "\0odd"  # no column can be called so
 
 # Field of a raw record → its column, in the order they are looked for.
 _CSV = {
@@ -119,10 +122,25 @@ def read_published(path: Path, round_name: str | None = None) -> Source:
             )
         sources.add("column" if column else "option" if given else "file name")
         rows.append(normalise(_round_name(told), number, fields, extra))
+    rows = _with_duplicates(rows)
     if not rows:
         raise ConfigError("The file has a heading and no rows.", where=str(path), mend="Give a round's whole table.")
     origin = next(each for each in ("file name", "option", "column") if each in sources)
     return Source(path, kind, hashlib.sha256(data).hexdigest(), rows, origin)
+
+
+def _with_duplicates(rows: list[Row]) -> list[Row]:
+    """The rows, those that say the same of the same system as another flagged."""
+    seen = Counter(map(_identity, rows))
+    return [
+        msgspec.structs.replace(row, flags=[*row.flags, "duplicate"]) if seen[_identity(row)] > 1 else row
+        for row in rows
+    ]
+
+
+def _identity(row: Row) -> tuple[str, ...]:
+    told = (row.round, row.organization, row.division, row.platform, row.benchmark, row.model, row.scenario)
+    return (*told, str("power-row" in row.flags), str(row.nodes))
 
 
 def _records(text: str, path: Path) -> tuple[str, dict[str, str], Iterable[tuple[int, dict[str, str]]]]:
@@ -131,10 +149,9 @@ def _records(text: str, path: Path) -> tuple[str, dict[str, str], Iterable[tuple
         return "summary_results.json", _JSON, _json_records(text, path)
     first = text.lstrip("\ufeff").partition("\n")[0]
     tabbed = first.count("\t") > first.count(",")
-    table = csv.reader(io.StringIO(text.lstrip("\ufeff"), newline=""), delimiter="\t" if tabbed else ",", strict=False)
-    if tabbed:
-        # cells of a tab-separated table are never quoted: a quotation mark is part of a name
-        table = csv.reader(io.StringIO(text.lstrip("\ufeff"), newline=""), delimiter="\t", quoting=csv.QUOTE_NONE)
+    lines = _Lines(text.lstrip("\ufeff"))
+    # cells of a tab-separated table are never quoted: a quotation mark is part of a name
+    table = csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE) if tabbed else csv.reader(lines)
     heads = _header(table, path)
     official = "Organization" in heads
     columns = _CSV if official else _TSV
@@ -143,9 +160,31 @@ def _records(text: str, path: Path) -> tuple[str, dict[str, str], Iterable[tuple
         raise ConfigError(
             f"This is no table of results: it has no column {', '.join(missing)}.",
             where=str(path),
-            mend="Give an official summary.csv or summary_results.json, or a table with the columns of --columns.",
+            mend="Give an official summary.csv or summary_results.json, or a table as in the README.",
         )
-    return "summary.csv" if official else "table", columns, _table_records(table, heads, path)
+    return "summary.csv" if official else "table", columns, _table_records(table, lines, heads, path)
+
+
+class _Lines:
+    """The lines of a text one by one, and those that were given since they were last asked for."""
+
+    def __init__(self, text: str) -> None:
+        self._lines = iter(io.StringIO(text, newline=""))
+        self._given: list[str] = []
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        line = next(self._lines)
+        self._given.append(line)
+        return line
+
+    def taken(self) -> str:
+        """The lines of the last record."""
+        text = "".join(self._given)
+        self._given.clear()
+        return text
 
 
 def _header(table: Iterator[list[str]], path: Path) -> list[str]:
@@ -159,8 +198,11 @@ def _header(table: Iterator[list[str]], path: Path) -> list[str]:
     return heads
 
 
-def _table_records(table: Iterator[list[str]], heads: Sequence[str], path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+def _table_records(
+    table: Iterator[list[str]], lines: _Lines, heads: Sequence[str], path: Path
+) -> Iterator[tuple[int, dict[str, str]]]:
     number = 1  # the heading
+    lines.taken()
     while True:
         try:
             cells = next(table)
@@ -169,13 +211,27 @@ def _table_records(table: Iterator[list[str]], heads: Sequence[str], path: Path)
         except csv.Error as error:
             raise ConfigError(f"Record {number + 1} cannot be read: {error}.", where=str(path)) from None
         number += 1
+        text = lines.taken()
         if not any(cell.strip() for cell in cells):
             continue
-        record = dict(zip(heads, cells, strict=False))
+        odd = ""
         if len(cells) != len(heads):
-            record[_RAGGED] = f"{len(cells)} of {len(heads)} cells"
-            record.update({f"cell {place + 1}": cell for place, cell in enumerate(cells[len(heads) :], len(heads))})
-        yield number, record
+            cells, odd = _mended(cells, text, len(heads))
+        record = dict(zip(heads, cells, strict=False))
+        record.update({f"cell {place + 1}": cell for place, cell in enumerate(cells[len(heads) :], len(heads))})
+        yield number, {**record, _ODD: odd}
+
+
+def _mended(cells: list[str], text: str, wanted: int) -> tuple[list[str], str]:
+    """(cells, what is odd) of a record whose number of cells is not the heading's.
+
+    The official exporter puts every cell into quotation marks and escapes none inside: then ``","`` tells cells apart.
+    """
+    line = text.strip("\r\n")
+    between = line[1:-1].split('","')
+    if line.startswith('"') and line.endswith('"') and len(between) == wanted:
+        return between, "quotes-unescaped"
+    return cells, "ragged"
 
 
 def _json_records(text: str, path: Path) -> Iterator[tuple[int, dict[str, str]]]:
@@ -213,8 +269,8 @@ def _cell(value: Any) -> str:
 def _fields(record: dict[str, str], columns: dict[str, str]) -> tuple[dict[str, str], dict[str, str]]:
     """(our field → text, the other columns). Text is what was published, without the space around it."""
     fields = {field: record[column].strip() for field, column in columns.items() if column in record}
-    fields["ragged"] = record.get(_RAGGED, "")
-    used = {*columns.values(), _RAGGED}
+    fields["odd"] = record.get(_ODD, "")
+    used = {*columns.values(), _ODD}
     return fields, {name: value.strip() for name, value in record.items() if name not in used and value.strip()}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from relaymark.published.likeness import Comparison, compare
 from relaymark.published.row import Row, rank_key
@@ -23,7 +24,7 @@ def best_by_round(
 ) -> list[Step]:
     """The best row of each round, by benchmark and scenario, each held against the round before it.
 
-    Inferred rows and those without a figure ``per`` what is asked take no part.
+    Rows without a figure ``per`` what is asked take no part.
     """
     taken = [row for row in rows if row.division == division and _counts(row, per)]
     groups: dict[tuple[str, str], list[Row]] = {}
@@ -45,7 +46,7 @@ def same_hardware(rows: Sequence[Row], system: str, per: str = "system", *, anyw
     groups: dict[tuple[object, ...], list[Row]] = {}
     for row in rows:
         if matches_system(row, system) and _counts(row, per):
-            hardware = (row.organization, row.accelerator, row.accelerators, tuple(map(_part, row.parts)))
+            hardware = (row.organization, row.accelerator, row.accelerators, str(row.parts))
             groups.setdefault((*row.key, *hardware), []).append(row)
     return [step for key in sorted(groups, key=str) for step in _steps(groups[key], per, anyway)]
 
@@ -67,7 +68,7 @@ def _steps(rows: Sequence[Row], per: str, anyway: bool) -> list[Step]:
         by_round.setdefault(row.round, []).append(row)
     names = sorted(by_round, key=round_order)
     steps: list[Step] = []
-    for before, after in zip(names, names[1:], strict=False):
+    for before, after in pairwise(names):
         first, second = _pair(by_round[before], by_round[after], per)
         steps.append(Step(compare(first, second, per, anyway=anyway), (len(by_round[before]), len(by_round[after]))))
     return steps
@@ -84,8 +85,4 @@ def _pair(before: Sequence[Row], after: Sequence[Row], per: str) -> tuple[Row, R
 
 
 def _counts(row: Row, per: str) -> bool:
-    return row.per(per) is not None and not row.inferred
-
-
-def _part(part: object) -> str:
-    return str(part)
+    return row.per(per) is not None

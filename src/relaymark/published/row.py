@@ -55,7 +55,7 @@ class Row(msgspec.Struct, kw_only=True, frozen=True):
     operating_system: str = ""
     notes: str = ""
     location: str = ""
-    inferred: bool = False  # taken over from another scenario's run, not measured in this one
+    inferred: bool = False  # the table marks it so: its log names another scenario
     has_power: bool = False
     power: float | None = None
     power_units: str = ""

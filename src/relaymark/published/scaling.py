@@ -1,8 +1,8 @@
 """Scaling: what an accelerator still gives when there are more of them.
 
 Efficiency is a size's result per accelerator over that of the smallest size; a step is over the size before it.
-A chain belongs to one submitter. Larger sizes that only others have are appended to the chain that reaches furthest, and
-say whose they are: that is a comparison of submitters too, not a scaling experiment.
+A chain belongs to one submitter. Larger sizes that only others have are appended to the chain that reaches furthest,
+and say whose they are: that is a comparison of submitters too, not a scaling experiment.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def chains(rows: Sequence[Row], family: str = "") -> list[Chain]:
     """Every chain of at least two sizes.
 
     Args:
-        rows: Those to look at; latencies, inferred rows, mixed systems and rows without accelerators take no part.
+        rows: Those to look at; latencies, mixed systems and rows without accelerators take no part.
         family: Only this family, such as ``GB300``, or families whose published name holds the text.
     """
     groups: dict[tuple[str, str, str, str, str], list[Row]] = {}
@@ -58,9 +58,14 @@ def chains(rows: Sequence[Row], family: str = "") -> list[Chain]:
 
 
 def scales(row: Row) -> bool:
-    """Whether a row has its place in a chain: a measured rate of one kind of accelerator, all of them used."""
-    measured = row.value is not None and row.higher_is_better and not row.inferred
-    return measured and len(row.parts) == 1 and bool(row.used) and row.accelerators_used is None
+    """Whether a row has its place in a chain: a rate of one kind of accelerator, all of them used."""
+    return (
+        row.value is not None
+        and row.higher_is_better
+        and len(row.parts) == 1
+        and bool(row.used)
+        and row.accelerators_used is None
+    )
 
 
 def of_family(row: Row, family: str) -> bool:
@@ -83,9 +88,8 @@ def _chains(key: tuple[str, str, str, str, str], rows: Sequence[Row]) -> list[Ch
     if not own:
         return [_chain(key, "", everyone)] if len(everyone) > 1 else []
     reach = max(max(sizes) for sizes in own.values())
-    furthest = min(
-        (name for name, sizes in own.items() if max(sizes) == reach), key=lambda name: rank_key(own[name][reach][0], "accelerator")
-    )
+    reaching = [name for name, sizes in own.items() if max(sizes) == reach]
+    furthest = min(reaching, key=lambda name: rank_key(own[name][reach][0], "accelerator"))
     beyond = {size: found for size, found in everyone.items() if size > reach}
     return [_chain(key, name, {**sizes, **(beyond if name == furthest else {})}) for name, sizes in sorted(own.items())]
 
@@ -95,9 +99,8 @@ def _best_by_size(rows: Sequence[Row]) -> dict[int, tuple[Row, int]]:
     sizes: dict[int, list[Row]] = {}
     for row in rows:
         sizes.setdefault(row.used or 0, []).append(row)
-    return {
-        size: (min(each, key=lambda row: rank_key(row, "accelerator")), len(each)) for size, each in sorted(sizes.items())
-    }
+    best = {size: min(each, key=lambda row: rank_key(row, "accelerator")) for size, each in sizes.items()}
+    return {size: (best[size], len(sizes[size])) for size in sorted(sizes)}
 
 
 def _chain(key: tuple[str, str, str, str, str], submitter: str, sizes: dict[int, tuple[Row, int]]) -> Chain:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -104,7 +104,7 @@ def rounds_in(store: Path) -> dict[str, int]:
 
 
 @contextmanager
-def _open(store: Path, *, write: bool) -> Iterator[Any]:
+def _open(store: Path, *, write: bool) -> Generator[Any]:
     duckdb = _duckdb()
     if not write and not store.is_file():
         raise ConfigError(

@@ -10,12 +10,36 @@ from relaymark.errors import ConfigError
 from relaymark.published.names import benchmark_name, scenario_name
 
 _TEXT = (
-    "id round organization availability division category system platform benchmark benchmark_raw model model_raw "
-    "scenario scenario_raw unit units_raw result_raw accuracy_raw accelerator accelerator_raw processor framework "
-    "precision precision_raw operating_system notes location"
-).split()
-_NUMBERS = "record value nodes accelerators power".split()
-_TRUTHS = "inferred has_power".split()
+    "id",
+    "round",
+    "organization",
+    "availability",
+    "division",
+    "category",
+    "system",
+    "platform",
+    "benchmark",
+    "benchmark_raw",
+    "model",
+    "model_raw",
+    "scenario",
+    "scenario_raw",
+    "unit",
+    "units_raw",
+    "result_raw",
+    "accuracy_raw",
+    "accelerator",
+    "accelerator_raw",
+    "processor",
+    "framework",
+    "precision",
+    "precision_raw",
+    "operating_system",
+    "notes",
+    "location",
+)
+_NUMBERS = ("record", "value", "nodes", "accelerators", "power")
+_TRUTHS = ("inferred", "has_power")
 FIELDS = (*_TEXT, *_NUMBERS, *_TRUTHS, "flag")
 _FORM = re.compile(r"\s*([a-z_]+)\s*(!=|>=|<=|=|~|>|<)\s*(.*?)\s*", re.DOTALL)
 _NUMBER = re.compile(r"[-+]?[0-9]{1,18}(?:\.[0-9]{1,18})?")
