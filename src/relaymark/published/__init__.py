@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from relaymark.published.likeness import Comparison, Difference, compare, spread_of, unequal
     from relaymark.published.normalise import FLAGS
     from relaymark.published.own import OwnRun, read_own
-    from relaymark.published.partners import Spread, partners
-    from relaymark.published.place import Placement, Ranking, place
+    from relaymark.published.placing import Placement, Ranking, place
     from relaymark.published.reading import Source, read_published
-    from relaymark.published.rounds import Step, best_by_round, same_hardware
+    from relaymark.published.rounds import Step, best_by_round, rounds_of, same_hardware
     from relaymark.published.row import Part, Row
     from relaymark.published.scaling import Chain, Point, chains
     from relaymark.published.selection import Table, pair, select
+    from relaymark.published.spreads import Spread, partners
     from relaymark.published.store import STORE_FILE, Imported, add_source, read_rows, rounds_in
     from relaymark.published.where import Condition, parse_condition
 
@@ -56,6 +56,7 @@ __all__ = [
     "read_published",
     "read_rows",
     "rounds_in",
+    "rounds_of",
     "same_hardware",
     "select",
     "spread_of",
@@ -67,13 +68,13 @@ _HOMES = {
     "likeness": ("Comparison", "Difference", "compare", "spread_of", "unequal"),
     "normalise": ("FLAGS",),
     "own": ("OwnRun", "read_own"),
-    "partners": ("Spread", "partners"),
-    "place": ("Placement", "Ranking", "place"),
+    "placing": ("Placement", "Ranking", "place"),
     "reading": ("Source", "read_published"),
-    "rounds": ("Step", "best_by_round", "same_hardware"),
+    "rounds": ("Step", "best_by_round", "rounds_of", "same_hardware"),
     "row": ("Part", "Row"),
     "scaling": ("Chain", "Point", "chains"),
     "selection": ("Table", "pair", "select"),
+    "spreads": ("Spread", "partners"),
     "store": ("STORE_FILE", "Imported", "add_source", "read_rows", "rounds_in"),
     "where": ("Condition", "parse_condition"),
 }

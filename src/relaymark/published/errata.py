@@ -6,35 +6,39 @@ from typing import NamedTuple
 
 
 class Erratum(NamedTuple):
-    """One fact about one row, with its source."""
+    """Facts about one row, with their source; ``None``: nothing is said of it."""
 
     round: str
     organization: str
     platform: str
     benchmark: str
-    accelerators_used: int
     source: str
+    accelerators_used: int | None = None
+    model: str | None = None
 
 
+_NOTES = "notes column of summary.csv, mlcommons/inference_results_v6.1"
 ERRATA = (
     Erratum(
         "v6.1",
         "Intel",
         "1-node-2S-Xeon_6787P",
         "e2e-rag-db",
-        0,
-        "notes column of mlcommons/inference_results_v6.1 summary.csv: built by the CPUs alone, no accelerator used",
+        f"{_NOTES}: the database is built by the CPUs, no accelerator used",
+        accelerators_used=0,
+    ),
+    Erratum(
+        "v6.1",
+        "Lambda",
+        "B200-SXM-180GBx8_SGLANG",
+        "qwen3.6-27b",
+        f"{_NOTES}: the model served is Kimi-K2.6",
+        model="moonshotai/Kimi-K2.6",
     ),
 )
 
 
-def used_by_errata(round_name: str, organization: str, platform: str, benchmark: str) -> int | None:
-    """Accelerators that worked, where a round's notes tell it; ``None``: nothing is known."""
-    found = erratum_of(round_name, organization, platform, benchmark)
-    return None if found is None else found.accelerators_used
-
-
 def erratum_of(round_name: str, organization: str, platform: str, benchmark: str) -> Erratum | None:
-    """The entry of that row."""
+    """The entry of that row; ``None``: there is none."""
     wanted = (round_name, organization, platform, benchmark)
     return next((each for each in ERRATA if each[:4] == wanted), None)

@@ -7,7 +7,7 @@ import re
 
 from relaymark.published.accelerators import parts_of
 from relaymark.published.accuracy import BARE, quality, read_accuracy
-from relaymark.published.errata import used_by_errata
+from relaymark.published.errata import Erratum, erratum_of
 from relaymark.published.names import POWER_UNITS, benchmark_name, precision_of, scenario_name, unit_of
 from relaymark.published.row import Part, Row
 
@@ -47,7 +47,10 @@ def normalise(round_name: str, record: int, fields: dict[str, str], extra: dict[
     """One record's text by field (those of :mod:`relaymark.published.reading`) as a row. Never raises."""
     flags: list[str] = [fields["odd"]] if fields.get("odd") else []
     get = fields.get
-    benchmark, model = _benchmark(get("benchmark", ""), get("model", ""), get("division", ""), flags)
+    benchmark, model = _benchmark(get("benchmark", ""), get("model", ""))
+    known = erratum_of(round_name, get("organization", ""), get("platform", ""), benchmark)
+    model = known.model if known and known.model else model
+    _flag_names(get("model", ""), benchmark, model, get("division", ""), flags)
     scenario = _scenario(get("scenario", ""), flags)
     value, unit = _value(get("result", ""), get("units", ""), flags)
     accuracy = _accuracy(get("accuracy", ""), flags)
@@ -63,7 +66,7 @@ def normalise(round_name: str, record: int, fields: dict[str, str], extra: dict[
     precision = precision_of(get("weights", ""))
     if _named(get("weights", "")) and not precision:
         flags.append("precision-unread")
-    used = _used(round_name, fields, benchmark, count, flags)
+    used = _used(known, get("notes", ""), benchmark, count, flags)
     return Row(
         id=f"{round_name}:{record}",
         round=round_name,
@@ -108,24 +111,21 @@ def normalise(round_name: str, record: int, fields: dict[str, str], extra: dict[
     )
 
 
-def _benchmark(official: str, ran: str, division: str, flags: list[str]) -> tuple[str, str]:
-    """(benchmark, model that ran). The round's own name decides; the submitter's only where there is none."""
-    named = official or ran
-    benchmark = benchmark_name(named)
-    if benchmark is None:
+def _benchmark(official: str, ran: str) -> tuple[str, str]:
+    """(benchmark, model that ran). The round's own name decides; the submitter's where that one is none we know."""
+    benchmark = benchmark_name(official) or benchmark_name(ran) or official or ran
+    return benchmark, benchmark_name(ran) or ran or benchmark
+
+
+def _flag_names(ran: str, benchmark: str, model: str, division: str, flags: list[str]) -> None:
+    if benchmark_name(benchmark) is None:
         flags.append("benchmark-unknown")
-        benchmark = named
-    model = benchmark_name(ran) or ran or benchmark
-    # In v6.1 the round's names are kinds of task ("VLM"): the submitter's name says which model is behind them.
-    if ran and benchmark_name(ran) not in (None, benchmark) and benchmark_name(official) is None:
-        benchmark = benchmark_name(ran) or benchmark
     if model != benchmark:
         flags.append("model-other")
     elif division.lower() == "open":
         flags.append("model-untold")
     if ran and model == benchmark and ran != benchmark:
         flags.append("benchmark-spelling")
-    return benchmark, model
 
 
 def _scenario(text: str, flags: list[str]) -> str:
@@ -180,10 +180,9 @@ def _accelerators(
     return count
 
 
-def _used(round_name: str, fields: dict[str, str], benchmark: str, count: int | None, flags: list[str]) -> int | None:
+def _used(known: Erratum | None, notes: str, benchmark: str, count: int | None, flags: list[str]) -> int | None:
     """How many accelerators worked, where the row's notes or the errata tell another number than is listed."""
-    notes = fields.get("notes", "")
-    used = used_by_errata(round_name, fields.get("organization", ""), fields.get("platform", ""), benchmark)
+    used = None if known is None else known.accelerators_used
     for found in (*_NONE_USED.finditer(notes), *_USED.finditer(notes)):
         if _speaks_of(benchmark, notes[: found.start()]):
             used = int(found[1]) if found.re is _USED else 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -54,6 +55,7 @@ class OwnRun:
     told: bool  # the benchmark was named by the user, not by the model
     scenario: str
     results: dict[str, float]
+    rules: str  # the round whose limits it was held to
     valid: bool
     reasons: list[str] = field(default_factory=list[str])
     unmet: list[str] = field(default_factory=list[str])
@@ -72,7 +74,7 @@ def read_own(
     stage: int = 0,
     benchmark: str = "",
     scenario: str = "",
-    round_name: str = "v6.1",
+    rounds: Sequence[str] = ("v6.1",),
     accelerators: int | None = None,
     accelerator: str = "",
     nodes: int | None = None,
@@ -85,7 +87,7 @@ def read_own(
         stage: Which of its stages.
         benchmark: Instead of the one that the model's name stands for.
         scenario: Instead of the one that the load stands for; only Interactive for Server is another name of one load.
-        round_name: Whose limits the run is held to.
+        rounds: Whose limits the run may be held to: the last of them that has rules for the benchmark here.
         accelerators: How many the endpoint ran on.
         accelerator: Their name.
         nodes: How many nodes.
@@ -103,9 +105,11 @@ def read_own(
         raise TraceError(f"The run has no stage {stage}.", where=str(folder), mend=f"It has {known}.")
     benchmarks, told = _benchmarks(summary.model, benchmark, bench, folder)
     named = _scenario(bench, stage, scenario, folder)
-    judged, unchecked = _judge(folder, stage, benchmarks[-1] if benchmarks else "", named, round_name, bench)
+    name = benchmarks[-1] if benchmarks else ""
+    held_to = next((each for each in reversed(rounds) if inference().benchmark(name, each) is not None), "")
+    judged, unchecked = _judge(folder, stage, name, named, held_to, bench)
     results = _results(found, named, judged)
-    counted = (found.completion_tokens or 0) if found.token_source == "usage" else 0
+    counted = (found.completion_tokens or 0) if found.token_source == "usage" else 0  # noqa: S105 - a source of counts
     good = sum(found.outcomes.get(each, 0) for each in ("ok", "ok_length"))
     return OwnRun(
         run_id=summary.run_id,
@@ -116,6 +120,7 @@ def read_own(
         told=told,
         scenario=named,
         results=results,
+        rules=held_to,
         valid=summary.verdict.valid and summary.status == "complete",
         reasons=_reasons(summary),
         unmet=[f"{each.what}: {each.told}" for each in judged.conditions if not each.met] if judged else [],
@@ -186,7 +191,7 @@ def _judge(
     """(the run held against the scenario's rules, what could not be checked)."""
     entry = inference().benchmark(benchmark, round_name)
     if entry is None:
-        return None, [f"the rules: {round_name} has none here for {benchmark or 'this model'}"]
+        return None, [f"the rules: none are known here for {benchmark or 'this model'} in these rounds"]
     offered = {name for kinds in entry.scenarios.values() for name in (*kinds.required, *kinds.optional)}
     if scenario not in offered:
         return None, [f"the rules: {benchmark} has no {scenario} in {round_name}"]
@@ -200,7 +205,7 @@ def _results(stage: Stage, scenario: str, judged: Judgement | None) -> dict[str,
     results: dict[str, float] = {}
     if stage.tasks is not None:
         return {"tasks/s": stage.tasks.rate}
-    if stage.output_token_rate is not None and stage.token_source == "usage":
+    if stage.output_token_rate is not None and stage.token_source == "usage":  # noqa: S105 - as above
         results["tokens/s"] = stage.output_token_rate
     return {**results, "samples/s": stage.request_rate, "queries/s": stage.request_rate}
 

@@ -57,6 +57,11 @@ def matches_system(row: Row, words: str) -> bool:
     return all(word in whole for word in words.lower().split())
 
 
+def rounds_of(rows: Sequence[Row]) -> list[str]:
+    """The rounds that rows are of, the oldest first."""
+    return sorted({row.round for row in rows}, key=round_order)
+
+
 def round_order(name: str) -> tuple[tuple[int, ...], str]:
     """Sorts rounds by their numbers: v5.1 before v6.0 before v10.0."""
     return tuple(map(int, re.findall(r"[0-9]+", name))), name

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from relaymark.errors import ConfigError
-from relaymark.published.names import benchmark_name, scenario_name
+from relaymark.published.names import BENCHMARKS, SCENARIOS, benchmark_name, scenario_name
 
 _TEXT = (
     "id",
@@ -100,3 +100,31 @@ def as_sql(conditions: Sequence[Condition]) -> tuple[str, list[str | float | boo
             parts.append(f'"{condition.field}" {operator} ?')
         values.append(condition.value)
     return ("WHERE " + " AND ".join(parts) if parts else ""), values
+
+
+def checked_benchmark(text: str) -> Condition:
+    """The condition that a row is of a benchmark, by any of its names.
+
+    Raises:
+        ConfigError: There is no such benchmark.
+    """
+    name = benchmark_name(text)
+    if name is None:
+        raise ConfigError(
+            f"There is no benchmark {text!r}.",
+            where="--benchmark",
+            mend=f"Known: {', '.join(BENCHMARKS)}; others with --where benchmark={text}.",
+        )
+    return Condition("benchmark", "=", name)
+
+
+def checked_scenario(text: str) -> Condition:
+    """The condition that a row is of a scenario, in any spelling.
+
+    Raises:
+        ConfigError: There is no such scenario.
+    """
+    name = scenario_name(text)
+    if name is None:
+        raise ConfigError(f"There is no scenario {text!r}.", where="--scenario", mend=f"Known: {', '.join(SCENARIOS)}.")
+    return Condition("scenario", "=", name)

@@ -120,6 +120,8 @@ def _unlike(run: OwnRun, rows: Sequence[Row]) -> list[str]:
     told = ["submission: published rows were reviewed and their accuracy checked, this run was not"]
     told.append(f"date: {run.started_at[:10] or 'not told'} / the round's")
     told += [f"not checked: {each}" for each in run.unchecked]
+    if rows and run.rules and run.rules != rows[0].round:
+        told.append(f"rules: held to those of {run.rules}, the rows are of {rows[0].round}")
     if run.told:
         told.append(f"model: {run.model!r}, which you say is the benchmark's")
     scale = "not told" if run.accelerators is None else f"{run.accelerators} × {run.accelerator or 'an unnamed one'}"

@@ -1,0 +1,50 @@
+"""Published figures in words: enough digits that the arithmetic can be checked by eye."""
+
+from __future__ import annotations
+
+from relaymark.published import Comparison, Row
+from relaymark.report.clean import plain_line
+from relaymark.report.digits import ABSENT
+
+
+def figure(value: float | None) -> str:
+    """Six significant digits, with separators and without an exponent: 16,426.9, 0.464076, 2,705,130."""
+    if value is None:
+        return ABSENT
+    if abs(value) >= 1e5:
+        return f"{value:,.0f}"
+    digits = f"{value:,.6g}"
+    return digits if "e" not in digits else f"{value:.8f}".rstrip("0")
+
+
+def times(ratio: float | None) -> str:
+    """A ratio: ``2.85 ×``; ``no ratio`` where it was refused."""
+    return "no ratio" if ratio is None else f"{ratio:.2f} ×" if ratio < 100 else f"{ratio:,.0f} ×"
+
+
+def system_of(row: Row, limit: int = 60) -> str:
+    """Submitter and platform. File text counts as untrusted."""
+    return plain_line(f"{row.organization} {row.platform}", limit)
+
+
+def scale_of(row: Row, limit: int = 40) -> str:
+    """How many of which accelerators: ``72 × GB300``; the processor where there are none."""
+    if not row.accelerators:
+        count = "" if row.accelerators == 0 else "? × "
+        return plain_line(f"{count}{row.accelerator}", limit)
+    unused = "" if row.accelerators_used is None else f" ({row.accelerators_used} used)"
+    if all(part.count for part in row.parts) and len(row.parts) > 1:
+        return plain_line(" + ".join(f"{part.count} × {part.family}" for part in row.parts), limit)
+    return plain_line(f"{row.accelerators} × {row.accelerator}{unused}", limit)
+
+
+def side(row: Row, per: str) -> str:
+    """One side of a comparison in a line: figure, unit, who, what, when."""
+    each = "" if per == "system" else f" a{'n' * (per == 'accelerator')} {per}"
+    unit = plain_line(row.unit, 20)
+    return f"{figure(row.per(per))} {unit}{each}  {system_of(row)}  {scale_of(row)}  {row.round} {row.availability}"
+
+
+def verb(comparison: Comparison) -> str:
+    """What the ratio says."""
+    return "times the rate" if comparison.a.higher_is_better else "times as fast"
