@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table as Grid
@@ -45,7 +46,7 @@ def print_tables(tables: Sequence[Ranked], per: str, limit: int, console: Consol
     if not tables:
         out.print("No row meets this.")
     for table in tables:
-        head = f"{plain_line(table.benchmark, 40)} {plain_line(table.scenario, 20)}, {plain_line(table.division, 20)}"
+        head = f"{plain_line(table.benchmark, 40)} {plain_line(table.scenario, 20)}, {plain_line(table.division, 20)}, {plain_line(table.unit, 20)}"
         out.print(Text(f"{head}: {len(table.rows)} row{'s' * (len(table.rows) != 1)}", style="bold"))
         _ranking(table, per, limit, out)
         for what, values in table.unlike:
@@ -87,9 +88,8 @@ def print_chains(chains: Sequence[Chain], console: Console | None = None) -> Non
         who = plain_line(chain.submitter, 40) or "different submitters"
         name = f"{chain.family}, {chain.benchmark} {chain.scenario}, {chain.round} {chain.division}"
         out.print(Text.assemble((plain_line(name, 120), "bold"), f": {who}"))
-        grid = _grid(
-            ("count", True), ("result", True), ("each", True), ("of first", True), ("of step", True), ("", False)
-        )
+        rights = [(head, True) for head in ("count", "result", "each", "of first", "of step")]
+        grid = _Columns(*rights, ("", False), names=[5])
         for point in chain.points:
             step = ABSENT if point.step is None else f"{100 * point.step:.1f} %"
             who = system_of(point.row, 44)
@@ -101,8 +101,8 @@ def print_chains(chains: Sequence[Chain], console: Console | None = None) -> Non
                 f"{100 * point.efficiency:.1f} %",
                 step,
             ]
-            grid.add_row(*cells, Text(who + best, style="yellow" if point.foreign else ""))
-        out.print(grid)
+            grid.add(*cells, who + best, name_style="yellow" if point.foreign else "")
+        grid.print(out)
         for point in chain.points:
             if point.unlike:
                 told = "; ".join(f"{each.what} {each.a} / {each.b}" for each in point.unlike)
@@ -124,12 +124,11 @@ def print_spreads(spreads: Sequence[Spread], console: Console | None = None) -> 
         counts = f"{len(spread.rows)} rows of {spread.submitters} submitters"
         ends = f"best {figure(best.value)}, median {figure(spread.median)}, last {figure(worst.value)} {best.unit}"
         out.print(Text(f"  {counts}: {ends}; best over last {times(spread.spread)}"))
-        grid = _grid(("", True), ("of median", True), ("", False), ("precision", False), ("row", False))
+        grid = _Columns(("", True), ("of median", True), ("", False), ("precision", False), ("row", False), names=[2])
         for row in spread.rows:
             share = 0.0 if row.value is None else 100 * row.value / spread.median
-            cells = [figure(row.value), f"{share:.1f} %", system_of(row, 40), plain_line(row.precision, 24), row.id]
-            grid.add_row(*map(Text, cells))
-        out.print(grid)
+            grid.add(figure(row.value), f"{share:.1f} %", system_of(row), plain_line(row.precision, 24), row.id)
+        grid.print(out)
         for what, values in spread.unlike:
             _unlike(what, values, out)
         out.print()
@@ -183,36 +182,68 @@ def print_placement(placed: Placement, limit: int, console: Console | None = Non
 
 
 def _neighbours(rows: Sequence[Row], per: str, index: int, value: float, limit: int, out: Console) -> None:
-    grid = _grid(("", True), ("", True), ("", False), ("", False), ("", False))
+    grid = _Columns(("", True), ("", True), ("", False), ("", False), ("", False), names=[2])
     first = max(0, index - limit // 2)
     shown = list(enumerate(rows))[first : first + limit]
     mine = ["→", figure(value), "your run", "", ""]
     for place, row in shown:
         if place == index:
-            grid.add_row(*mine, style="bold")
-        cells = [f"{place + 1 + (place >= index)}", figure(row.per(per)), system_of(row, 44), scale_of(row, 24), row.id]
-        grid.add_row(*map(Text, cells))
+            grid.add(*mine, style="bold")
+        number = f"{place + 1 + (place >= index)}"
+        grid.add(number, figure(row.per(per)), system_of(row), scale_of(row, 24), row.id)
     if index >= first + len(shown):
-        grid.add_row(*mine, style="bold")
-    out.print(grid)
+        grid.add(*mine, style="bold")
+    grid.print(out)
+
+
+class _Columns:
+    """A table in which names give way, and figures never do.
+
+    Heads: (text, whether it stands to the right). ``names`` are the columns that are shortened on a narrow terminal.
+    """
+
+    def __init__(self, *heads: tuple[str, bool], names: Sequence[int]) -> None:
+        self.heads = heads
+        self.names = names
+        self.rows: list[tuple[list[str], str, str]] = []
+
+    def add(self, *cells: str, style: str = "", name_style: str = "") -> None:
+        """A row of plain texts."""
+        self.rows.append((list(cells), style, name_style))
+
+    def print(self, out: Console) -> None:
+        """Prints it, no wider than the console unless the figures alone are."""
+        told = [[head for head, _ in self.heads], *(cells for cells, _, _ in self.rows)]
+        widths = [max(cell_len(cells[place]) for cells in told) for place in range(len(self.heads))]
+        over = sum(widths) + 2 * len(widths) - out.width
+        for place in self.names:
+            widths[place] = max(10, widths[place] - max(0, over))
+        grid = Grid(box=None, padding=(0, 2, 0, 0), header_style="dim", show_header=any(head for head, _ in self.heads))
+        for place, (head, right) in enumerate(self.heads):
+            grid.add_column(Text(head), justify="right" if right else "left", no_wrap=True, min_width=widths[place])
+        for cells, style, name_style in self.rows:
+            styles = [name_style if place in self.names else "" for place in range(len(cells))]
+            grid.add_row(*map(Text, map(plain_line, cells, widths), styles), style=style)
+        out.print(grid)
 
 
 def _ranking(table: Ranked, per: str, limit: int, out: Console) -> None:
-    each = "" if per == "system" else f" a{'n' * (per == 'accelerator')} {per}"
-    heads = [("", True), (f"{plain_line(table.unit, 16)}{each}", True)]
-    heads += [("of the system", True)] if per != "system" else []
-    wide = out.width >= 110
+    heads = (
+        [("", True)] + [(f"a{'n' * (per == 'accelerator')} {per}", True)] * (per != "system") + [("the system", True)]
+    )
+    name = len(heads)
     heads += [("submitter, platform", False), ("accelerators", False), ("", False)]
+    wide = out.width >= 110
     heads += [("precision", False), ("row", False)] if wide else [("row", False)]
-    grid = _grid(*heads)
+    grid = _Columns(*heads, names=[name])
     shown = table.rows if limit <= 0 else table.rows[:limit]
     for place, row in enumerate(shown, 1):
-        cells = [f"{place}" if row.per(per) is not None else ABSENT, figure(row.per(per))]
-        cells += [figure(row.value)] if per != "system" else []
-        cells += [system_of(row, 60 if wide else 30), scale_of(row, 30), plain_line(row.availability, 12)]
+        cells = [f"{place}" if row.per(per) is not None else ABSENT]
+        cells += [figure(row.per(per))] if per != "system" else []
+        cells += [figure(row.value), system_of(row), scale_of(row, 30), plain_line(row.availability, 12)]
         cells += [plain_line(row.precision or row.precision_raw, 24), row.id] if wide else [row.id]
-        grid.add_row(*map(Text, cells))
-    out.print(grid)
+        grid.add(*cells)
+    grid.print(out)
     if len(shown) < len(table.rows):
         out.print(Text(f"… and {len(table.rows) - len(shown)} more; --limit 0 shows them.", style="dim"))
 
@@ -243,7 +274,7 @@ def _comparison(comparison: Comparison, out: Console) -> None:
 def _unlike(what: str, values: Sequence[str], out: Console) -> None:
     # Long names that only differ in their tails would all read the same.
     short = list(dict.fromkeys(plain_line(value, 40) for value in values))
-    shown = ", ".join(short[:_VALUES])
+    shown = "; ".join(short[:_VALUES])
     more = f" and {len(values) - _VALUES} more" if len(values) > _VALUES else ""
     kinds = f"{len(values)} kinds, " if len(short) < len(values) else ""
     _say(out, f"not equal  {what}: {kinds}{shown}{more}", "dim")
@@ -251,11 +282,4 @@ def _unlike(what: str, values: Sequence[str], out: Console) -> None:
 
 def _say(out: Console, text: str, style: str = "", indent: int = 2) -> None:
     """A line whose wrapped rest stays under its start. File text counts as untrusted."""
-    out.print(Padding(Text(plain_line(text, 800), style=style), (0, 0, 0, indent)))
-
-
-def _grid(*heads: tuple[str, bool]) -> Grid:
-    grid = Grid(box=None, padding=(0, 2, 0, 0), header_style="dim", show_header=any(head for head, _ in heads))
-    for head, right in heads:
-        grid.add_column(Text(head), justify="right" if right else "left", no_wrap=True, overflow="ellipsis")
-    return grid
+    out.print(Padding(Text(plain_line(text, 800), style=style), (0, 0, 0, indent), expand=False))
