@@ -46,7 +46,8 @@ def print_tables(tables: Sequence[Ranked], per: str, limit: int, console: Consol
     if not tables:
         out.print("No row meets this.")
     for table in tables:
-        head = f"{plain_line(table.benchmark, 40)} {plain_line(table.scenario, 20)}, {plain_line(table.division, 20)}, {plain_line(table.unit, 20)}"
+        named = (table.benchmark, table.scenario + ",", table.division + ",", table.unit)
+        head = " ".join(plain_line(each, 40) for each in named)
         out.print(Text(f"{head}: {len(table.rows)} row{'s' * (len(table.rows) != 1)}", style="bold"))
         _ranking(table, per, limit, out)
         for what, values in table.unlike:
@@ -232,7 +233,8 @@ def _ranking(table: Ranked, per: str, limit: int, out: Console) -> None:
         [("", True)] + [(f"a{'n' * (per == 'accelerator')} {per}", True)] * (per != "system") + [("the system", True)]
     )
     name = len(heads)
-    heads += [("submitter, platform", False), ("accelerators", False), ("", False)]
+    mixed = len({row.availability for row in table.rows}) > 1
+    heads += [("system", False), ("accelerators", False)] + [("", False)] * mixed
     wide = out.width >= 110
     heads += [("precision", False), ("row", False)] if wide else [("row", False)]
     grid = _Columns(*heads, names=[name])
@@ -240,7 +242,8 @@ def _ranking(table: Ranked, per: str, limit: int, out: Console) -> None:
     for place, row in enumerate(shown, 1):
         cells = [f"{place}" if row.per(per) is not None else ABSENT]
         cells += [figure(row.per(per))] if per != "system" else []
-        cells += [figure(row.value), system_of(row), scale_of(row, 30), plain_line(row.availability, 12)]
+        cells += [figure(row.value), system_of(row), scale_of(row, 30)]
+        cells += [plain_line(row.availability, 12)] if mixed else []
         cells += [plain_line(row.precision or row.precision_raw, 24), row.id] if wide else [row.id]
         grid.add(*cells)
     grid.print(out)
