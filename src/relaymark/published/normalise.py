@@ -36,6 +36,7 @@ FLAGS: dict[str, str] = {
 }
 
 _NOTHING = frozenset({"", "n/a", "na", "none", "-", "null"})
+_MOST = 10**8  # of accelerators or nodes; what is above is no count
 _NUMBER = re.compile(r"[-+]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE][-+]?[0-9]{1,3})?")
 # ``(1 GPU used)`` and ``no accelerator used``; "8 GPUs used in each replica" says nothing of the whole.
 _USED = re.compile(r"\(\s*([0-9]{1,5})\s+(?:gpu|accelerator|npu|tpu)s?\s+used\s*\)", re.IGNORECASE)
@@ -222,7 +223,8 @@ def _true(text: str) -> bool:
 
 def _count(text: str) -> int | None:
     number = _number(text)
-    return int(number) if number is not None and number >= 0 and number == int(number) else None
+    whole = number is not None and number == int(number)
+    return int(number) if number is not None and whole and 0 <= number <= _MOST else None
 
 
 def _number(text: str) -> float | None:

@@ -262,8 +262,9 @@ def _cell(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, str):
-        return value
-    return json.dumps(value, ensure_ascii=False)
+        # an escape may name half a character, which no file and no store can hold
+        return value.encode("utf-8", "replace").decode()
+    return json.dumps(value)
 
 
 def _fields(record: dict[str, str], columns: dict[str, str]) -> tuple[dict[str, str], dict[str, str]]:

@@ -17,6 +17,7 @@ from markupsafe import Markup
 from relaymark import __version__
 from relaymark.errors import ConfigError
 from relaymark.published import FLAGS, KINDS, Finding, Row, find_anomalies, rounds_of
+from relaymark.published.accuracy import BARE, quality
 from relaymark.report.clean import plain_line
 from relaymark.report.published.figures import scale_of
 
@@ -26,7 +27,7 @@ _LONGEST = 600  # of a note
 _FIELDS = (
     "id", "round", "organization", "platform", "system", "availability", "division", "category", "benchmark", "model",
     "scenario", "value", "unit", "higher", "nodes", "family", "scale", "count", "used", "single", "precision",
-    "accuracy", "framework", "processor", "raw", "flags", "notes",
+    "accuracy", "quality", "framework", "processor", "raw", "flags", "notes",
 )  # fmt: skip
 
 
@@ -104,12 +105,23 @@ def _values(row: Row) -> list[Any]:
         len(row.parts) == 1 and row.accelerators_used is None,
         plain_line(row.precision or row.precision_raw, 60),
         plain_line(row.accuracy_raw, 200),
+        _quality(row),
         plain_line(row.framework, 200),
         plain_line(row.processor, 100),
         plain_line(f"{row.result_raw} {row.units_raw}", 80),
         " ".join(row.flags),
         plain_line(row.notes, _LONGEST),
     ]
+
+
+def _quality(row: Row) -> str:
+    """The first metric that says how good the answers are, in four digits; how many others there are."""
+    told = list(quality(row.accuracy).items())
+    if not told:
+        return ""
+    name, value = told[0]
+    others = f" +{len(told) - 1}" if len(told) > 1 else ""
+    return plain_line(f"{value:.4g}{others}" if name == BARE else f"{name} {value:.4g}{others}", 40)
 
 
 def _kind(kind: str, meaning: str, findings: Sequence[Finding]) -> dict[str, Any]:

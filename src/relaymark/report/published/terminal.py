@@ -225,7 +225,8 @@ class _Columns:
         for cells, style, name_style in self.rows:
             styles = [name_style if place in self.names else "" for place in range(len(cells))]
             grid.add_row(*map(Text, map(plain_line, cells, widths), styles), style=style)
-        out.print(grid)
+        # Where even the figures are wider than the terminal, its own wrapping loses less than cutting them.
+        out.print(grid, width=max(out.width, sum(widths) + 2 * len(widths)), crop=False, no_wrap=True)
 
 
 def _ranking(table: Ranked, per: str, limit: int, out: Console) -> None:

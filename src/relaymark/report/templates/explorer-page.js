@@ -46,8 +46,8 @@
     return words.every((word) => text.includes(word));
   };
 
-  // Families keep their colour whatever is filtered.
-  const families = [...new Set(rows.map((r) => r.family))].sort();
+  // Eight colours go to the families that are left, so that few of them never share one.
+  let families = [];
   const colour = (family) => `c${families.indexOf(family) % 8}`;
 
   const COLUMNS = [
@@ -55,11 +55,9 @@
     ["system", "System total", "", (r) => r.value],
     ["who", "Submitter, platform", "l", (r) => `${r.organization} ${r.platform}`],
     ["count", "Accelerators", "l", (r) => r.count],
-    ["nodes", "Nodes", "", (r) => r.nodes],
     ["availability", "Availability", "l", (r) => r.availability],
     ["precision", "Precision", "l", (r) => r.precision],
-    ["accuracy", "Accuracy", "l", (r) => r.accuracy],
-    ["round", "Round", "l", (r) => r.round],
+    ["accuracy", "Accuracy", "l", (r) => r.quality],
     ["id", "Row", "l", (r) => r.id],
   ];
 
@@ -107,10 +105,12 @@
   };
 
   const head = (list, mixed) => {
-    const what = mixed.length ? "Results" : `${list[0].benchmark} ${list[0].scenario}`;
-    id("head").textContent = list.length ? `${what}: ${list.length} rows` : "No row is left";
     const box = id("unlike");
     box.replaceChildren();
+    id("head").textContent = "No row is left";
+    if (!list.length) return;
+    const what = mixed.length ? "Results" : `${list[0].benchmark} ${list[0].scenario}`;
+    id("head").textContent = `${what}: ${list.length} row${list.length === 1 ? "" : "s"}`;
     if (mixed.length) make(box, "p", "refused", `No ranking: rows of different ${mixed.join(", ")} cannot be compared. Choose one of each.`);
     const found = unlike(list);
     if (!found.length) return;
@@ -148,7 +148,7 @@
       const button = make(th, "button", "", name === "figure" ? `${unit || label}${each}` : label);
       button.type = "button";
       button.addEventListener("click", () => {
-        const better = name === "figure" || name === "system" || name === "count" || name === "nodes";
+        const better = name === "figure" || name === "system" || name === "count";
         [state.down, state.sort] = [state.sort === name ? !state.down : better && !(list[0] && !list[0].higher && name !== "count"), name];
         render();
       });
@@ -190,12 +190,11 @@
       const who = make(line, "td", "l who", row.organization);
       make(who, "small", "", row.platform);
       if (mixed.includes("benchmark") || mixed.includes("scenario")) make(who, "small", "", `${row.benchmark} ${row.scenario}`);
-      make(line, "td", "l", row.scale);
-      make(line, "td", "", row.nodes === null ? "–" : row.nodes);
+      const many = make(line, "td", "l acc", row.scale);
+      make(many, "small", "", row.nodes === null ? "nodes not told" : `${row.nodes} node${row.nodes === 1 ? "" : "s"}`);
       make(line, "td", row.availability === "available" ? "l" : "l warn", row.availability);
       make(line, "td", "l wrap", row.precision || "not told");
-      make(line, "td", "l wrap", row.accuracy.length > 48 ? `${row.accuracy.slice(0, 47)}…` : row.accuracy);
-      make(line, "td", "l", row.round);
+      make(line, "td", "l", row.quality || "not told");
       const serious = row.flags.split(" ").filter((flag) => TELLING.has(flag));
       const last = make(line, "td", "l", row.id);
       if (serious.length) {
@@ -213,6 +212,7 @@
 
   const plot = (list, mixed) => {
     const share = state.axis === "share";
+    families = [...new Set(list.map((r) => r.family))].sort();
     const drawn = scalingPlot.draw(mixed.includes("unit") ? [] : list, share ? "accelerator" : state.per, share, colour);
     const each = state.per === "system" ? "" : ` per ${state.per}`;
     id("yname").textContent = share ? "rate per accelerator over that of the smallest size" : `${list.length ? list[0].unit : ""}${each}`;

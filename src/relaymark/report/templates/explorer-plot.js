@@ -36,7 +36,7 @@ const scalingPlot = (() => {
     return { at, ticks };
   };
 
-  const upOf = (values, log) => {
+  const upOf = (values, log, share) => {
     if (log) {
       const low = Math.floor(Math.log10(Math.min(...values)));
       const high = Math.max(low + 1, Math.ceil(Math.log10(Math.max(...values))));
@@ -44,11 +44,13 @@ const scalingPlot = (() => {
       for (let p = low; p <= high; p += 1) ticks.push(10 ** p);
       return { at: (v) => (Math.log10(v) - low) / (high - low), ticks };
     }
-    const step = nice(Math.max(...values) * 1.02);
-    const top = Math.ceil(Math.max(...values) * 1.02 / step) * step;
+    // Shares lie close to 1: their axis starts a little below the lowest, amounts start at zero.
+    const low = share && Math.min(...values) > 0.5 ? Math.floor(10 * Math.min(...values) - 0.5) / 10 : 0;
+    const step = nice(Math.max(...values) * 1.02 - low);
+    const last = Math.ceil((Math.max(...values) * 1.02 - low) / step);
     const ticks = [];
-    for (let i = 0; i * step <= top * 1.0001; i += 1) ticks.push(i * step);
-    return { at: (v) => v / top, ticks };
+    for (let i = 0; i <= last; i += 1) ticks.push(low + i * step);
+    return { at: (v) => (v - low) / (last * step), ticks };
   };
 
   const draw = (list, what, share, colour) => {
@@ -65,11 +67,11 @@ const scalingPlot = (() => {
       return [];
     }
     const across = acrossOf(points.map((p) => p.row.count));
-    const up = upOf(points.map((p) => p.value), what === "system" && !share);
+    const up = upOf(points.map((p) => p.value), what === "system" && !share, share);
     const y = (value) => HEIGHT * (1 - up.at(value));
     for (const tick of up.ticks) {
       el(svg, "line", { x1: 0, x2: "100%", y1: y(tick), y2: y(tick), class: tick === up.ticks[0] ? "base" : "grid" });
-      el(svg, "text", { x: -8, y: y(tick) + 4, class: "ty" }, share ? `${Math.round(100 * tick)} %` : short(tick));
+      el(svg, "text", { x: -8, y: y(tick) + 4, class: "ty" }, share ? `${Number((100 * tick).toFixed(1))} %` : short(tick));
     }
     for (const size of across.ticks) {
       el(svg, "line", { x1: pct(across.at(size)), x2: pct(across.at(size)), y1: 0, y2: HEIGHT, class: "grid" });
