@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from relaymark.cli import main
 from relaymark.emulate import PacedServer
 from relaymark.errors import ConfigError, TraceError
 from relaymark.published import OwnRun, place, read_own
@@ -117,8 +118,6 @@ def test_the_latest_round_that_has_rows() -> None:
 def run_folder(
     tmp_path: Path, paced_server: Callable[..., PacedServer], capsys: pytest.CaptureFixture[str]
 ) -> Callable[..., Path]:
-    from relaymark.cli import main
-
     def run(*words: str, tokens: int = 12) -> Path:
         server = paced_server(ttft=0.3, itl=0.001, tokens=tokens, model="openai/gpt-oss-120b")
         out = tmp_path / f"runs-{tokens}-{len(words)}"
@@ -131,7 +130,9 @@ def run_folder(
     return run
 
 
-def test_a_real_run_is_read(run_folder: Callable[..., Path]) -> None:
+def test_a_real_run_is_read(
+    run_folder: Callable[..., Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = run_folder("--load", "offline", "--requests", "40")
     own = read_own(folder, accelerators=1, precision="NVFP4 weights", rounds=["v5.1", "v6.1"])
     whole = json.loads((folder / "summary.json").read_text())
@@ -148,6 +149,25 @@ def test_a_real_run_is_read(run_folder: Callable[..., Path]) -> None:
     assert placed.rankings == []
     assert place(own, ROWS, anyway=True).rankings[0].rows
     assert read_own(folder, benchmark="whisper").told
+    monkeypatch.chdir(folder.parent)
+    assert main(["published", "import", "--sample"]) == 0
+    valid = whole["verdict"]["valid"]
+    place_it = ["published", "place", str(folder), "--accelerator", "Acme Q1 96GB", "--count", "8"]
+    capsys.readouterr()
+    # nobody here knows the made-up rounds' rules, and it says so: only the verdict can refuse
+    assert main(place_it) == (0 if valid else 3)
+    told = capsys.readouterr().out
+    assert told.startswith("PLACED" if valid else "NOT PLACED")
+    assert main([*place_it, "--anyway"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "among 7 rows of gpt-oss-120b, made-up-2" in told
+    assert told.startswith("PLACED" if valid else "PLACED ANYWAY")
+    assert "place 8 of 8" in told
+    assert "of the same accelerators, as many: 3 rows" in told
+    assert "not checked: the rules: none are known" in told
+    assert main([*place_it, "--scenario", "server"]) == 2
+    assert main([*place_it, "--benchmark", "whisper", "--json"]) == (1 if valid else 3)
+    assert json.loads(capsys.readouterr().out)["rankings"] == []
     for options, says in (
         ({"benchmark": "nothing"}, "no benchmark"),
         ({"scenario": "Server"}, "that of Offline, not of Server"),

@@ -160,7 +160,7 @@ def _records(text: str, path: Path) -> tuple[str, dict[str, str], Iterable[tuple
         raise ConfigError(
             f"This is no table of results: it has no column {', '.join(missing)}.",
             where=str(path),
-            mend="Give an official summary.csv or summary_results.json, or a table as in the README.",
+            mend="Give an official summary.csv or summary_results.json, or a table as in docs/published.md.",
         )
     return "summary.csv" if official else "table", columns, _table_records(table, lines, heads, path)
 

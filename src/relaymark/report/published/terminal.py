@@ -161,7 +161,9 @@ def print_placement(placed: Placement, limit: int, console: Console | None = Non
     out = console or Console()
     run = placed.run
     name = f"{plain_line(run.name, 60)} ({plain_line(run.model, 80)}), {run.scenario}"
-    word, style = ("NOT PLACED", "bold red") if not placed.rankings else ("PLACED", "bold green")
+    word, style = ("PLACED", "bold green") if not placed.refused else ("PLACED ANYWAY", "bold yellow")
+    if not placed.rankings:
+        word, style = "NOT PLACED", "bold red"
     against = f" among {len(placed.rows)} rows of {placed.benchmark}, {placed.round}" if placed.rankings else ""
     out.print(Text.assemble((word, style), f"  {name}{against}"))
     for reason in placed.refused:
@@ -172,7 +174,12 @@ def print_placement(placed: Placement, limit: int, console: Console | None = Non
         out.print(Text(head, style="bold"))
         _neighbours(ranking.rows, ranking.per, ranking.place - 1, ranking.value, limit, out)
     if placed.alike:
-        out.print(Text(f"  of the same accelerators, as many: {len(placed.alike)} rows", style="bold"))
+        out.print(
+            Text(
+                f"  of the same accelerators, as many: {len(placed.alike)} row{'s' * (len(placed.alike) != 1)}",
+                style="bold",
+            )
+        )
         for row in placed.alike[:limit]:
             share = run.results[row.unit] / row.value if row.value else 0.0
             share = share if row.higher_is_better else 1 / share
