@@ -46,6 +46,21 @@ def test_each_difference_is_named_alone(changed: dict[str, object], what: str, r
     assert told(b, a) == found
 
 
+@pytest.mark.parametrize(
+    ("fields", "scale"),
+    [
+        ({}, "8 × H200-SXM"),
+        ({"total": ""}, "? × H200-SXM"),
+        ({"accelerator": "", "total": "", "processor": "Some CPU"}, "Some CPU"),
+        ({"notes": "(2 GPUs used)"}, "8 × H200-SXM (2 used)"),
+        ({"accelerator": "NVIDIA H200 (x4) + NVIDIA B200 (x4)"}, "4 × H200-SXM + 4 × B200"),
+        ({"accelerator": "NVIDIA H200 + NVIDIA B200"}, "8 × H200-SXM + B200"),
+    ],
+)
+def test_scale_in_words(fields: dict[str, object], scale: str) -> None:
+    assert made(**fields).scale == scale
+
+
 def test_what_is_alike_is_not_named() -> None:
     assert told(made(2), made(3)) == {}
     assert told(made(2, "v1.0"), made(2, "v2.0")) == {"date": False}

@@ -73,6 +73,16 @@ class Row(msgspec.Struct, kw_only=True, frozen=True):
         return self.accelerators if self.accelerators_used is None else self.accelerators_used
 
     @property
+    def scale(self) -> str:
+        """How many of which accelerators: ``72 × GB300``; the processor where there are none."""
+        if not self.accelerators:
+            return self.accelerator if self.accelerators == 0 else f"? × {self.accelerator}"
+        unused = "" if self.accelerators_used is None else f" ({self.accelerators_used} used)"
+        if len(self.parts) > 1 and all(part.count for part in self.parts):
+            return " + ".join(f"{part.count} × {part.family}" for part in self.parts) + unused
+        return f"{self.accelerators} × {self.accelerator}{unused}"
+
+    @property
     def key(self) -> tuple[str, str]:
         """(benchmark, scenario)."""
         return self.benchmark, self.scenario

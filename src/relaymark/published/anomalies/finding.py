@@ -39,5 +39,4 @@ def shown(value: float | None) -> str:
 
 def name_of(row: Row) -> str:
     """Submitter, platform and scale of a row."""
-    count = "" if row.accelerators is None else f" ({row.accelerators} × {row.accelerator})" if row.accelerators else ""
-    return f"{row.organization} {row.platform}{count}"
+    return f"{row.organization} {row.platform}" + (f" ({row.scale})" if row.accelerators else "")

@@ -24,7 +24,8 @@ def super_linear(rows: Sequence[Row]) -> Iterator[Finding]:
                 f"{shown(after.row.value)} / {after.size} = {shown(after.rate)} an accelerator, "
                 f"{shown(before.row.value)} / {before.size} = {shown(before.rate)}: {100 * after.step:.1f} %"
             )
-            says = f"{chain.submitter}: {more:.3g} × the {chain.family} give {times:.3g} × the result"
+            what = f"{chain.benchmark} {chain.scenario}"
+            says = f"{chain.submitter}, {what}: {more:.3g} × the {chain.family} give {times:.3g} × the result"
             yield Finding("super-linear", says, [before.row, after.row], arithmetic, after.step)
 
 
@@ -66,7 +67,8 @@ def below_its_parts(rows: Sequence[Row]) -> Iterator[Finding]:
             continue
         terms = " + ".join(f"{times} × {shown(row.value)}" for _, times, row in chosen)
         highest = "" if most == total else f"; with the best rows {shown(most)}: {100 * mixed.value / most:.1f} %"
-        says = f"{name_of(mixed)} gives {100 * mixed.value / total:.1f} % of what its parts give alone"
+        what = f"{mixed.benchmark} {mixed.scenario}"
+        says = f"{name_of(mixed)}, {what}: {100 * mixed.value / total:.1f} % of what its parts give alone"
         arithmetic = f"{shown(mixed.value)} / ({terms} = {shown(total)}) = {100 * mixed.value / total:.1f} %{highest}"
         yield Finding(
             "below-its-parts", says, [mixed, *(row for _, _, row in chosen)], arithmetic, 1 - mixed.value / total
@@ -87,7 +89,7 @@ def _holds(bigger: Row, smaller: Row) -> bool:
 def _slower(bigger: Row, smaller: Row, count: int) -> Finding:
     share = (bigger.value or 0) / (smaller.value or 1)
     others = f", and below {count - 1} more smaller ones" if count > 1 else ""
-    says = f"{name_of(bigger)} is below {name_of(smaller)}{others}"
+    says = f"{bigger.benchmark} {bigger.scenario}: {name_of(bigger)} is below {name_of(smaller)}{others}"
     arithmetic = (
         f"{shown(bigger.value)} {bigger.unit} of {bigger.accelerators} / {shown(smaller.value)} of "
         f"{smaller.accelerators} = {100 * share:.1f} %"

@@ -28,14 +28,8 @@ def system_of(row: Row, limit: int = 60) -> str:
 
 
 def scale_of(row: Row, limit: int = 40) -> str:
-    """How many of which accelerators: ``72 × GB300``; the processor where there are none."""
-    if not row.accelerators:
-        count = "" if row.accelerators == 0 else "? × "
-        return plain_line(f"{count}{row.accelerator}", limit)
-    unused = "" if row.accelerators_used is None else f" ({row.accelerators_used} used)"
-    if all(part.count for part in row.parts) and len(row.parts) > 1:
-        return plain_line(" + ".join(f"{part.count} × {part.family}" for part in row.parts), limit)
-    return plain_line(f"{row.accelerators} × {row.accelerator}{unused}", limit)
+    """How many of which accelerators, on one line."""
+    return plain_line(row.scale, limit)
 
 
 def side(row: Row, per: str) -> str:

@@ -46,9 +46,9 @@
     return words.every((word) => text.includes(word));
   };
 
-  // Eight colours go to the families that are left, so that few of them never share one.
+  // Eight colours go to the families that are left; the next eight have them hollow and dashed.
   let families = [];
-  const colour = (family) => `c${families.indexOf(family) % 8}`;
+  const colour = (family) => `c${families.indexOf(family) % 8} s${Math.floor(families.indexOf(family) / 8) % 2}`;
 
   const COLUMNS = [
     ["figure", "Result", "", (r) => per(r, state.per)],
@@ -212,7 +212,7 @@
 
   const plot = (list, mixed) => {
     const share = state.axis === "share";
-    families = [...new Set(list.map((r) => r.family))].sort();
+    families = [...new Set(list.filter((r) => r.single && r.count).map((r) => r.family))].sort();
     const drawn = scalingPlot.draw(mixed.includes("unit") ? [] : list, share ? "accelerator" : state.per, share, colour);
     const each = state.per === "system" ? "" : ` per ${state.per}`;
     id("yname").textContent = share ? "rate per accelerator over that of the smallest size" : `${list.length ? list[0].unit : ""}${each}`;
