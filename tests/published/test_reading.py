@@ -245,7 +245,7 @@ def test_a_name_with_two_rounds_tells_none(tmp_path: Path) -> None:
         read_published(table(tmp_path / "v5.1_to_v6.1.tsv", PLAIN))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.dictionaries(st.sampled_from([*ALIKE, "notes", "per_node", "power", "inferred"]), st.text(max_size=40)))
 def test_no_record_is_too_odd(fields: dict[str, str]) -> None:
     row = normalise("v9.9", 7, fields, {})
