@@ -13,7 +13,20 @@ import sys
 from collections.abc import Sequence
 
 from relaymark import __version__
-from relaymark.cli import conformance, data, doctor, emulate, probe, quickstart, report, rules, run, score, sweep
+from relaymark.cli import (
+    conformance,
+    data,
+    doctor,
+    emulate,
+    probe,
+    published,
+    quickstart,
+    report,
+    rules,
+    run,
+    score,
+    sweep,
+)
 from relaymark.errors import ExitCode, RelaymarkError
 
 _ABOUT = """\
@@ -32,7 +45,7 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"relaymark {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for module in (quickstart, run, sweep, score, report, probe, doctor, emulate, data, rules, conformance):
+    for module in (quickstart, run, sweep, score, report, probe, doctor, emulate, data, rules, published, conformance):
         module.add(commands)
     return top
 
