@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from relaymark.cli import data_trajectories, data_world
+from relaymark.cli import data_fetch, data_trajectories, data_world
 
 # A module here has ``add(kinds)``, which adds its parser and sets ``call``, as the commands of `front` do.
-_KINDS = (data_world, data_trajectories)
+_KINDS = (data_world, data_trajectories, data_fetch)
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:  # pyright: ignore[reportPrivateUsage]

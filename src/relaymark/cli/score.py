@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from relaymark.cli import score_answers, score_turns
+from relaymark.cli import score_answers, score_bfcl, score_turns
 from relaymark.errors import TraceError
 
 # A module here has ``FILE``, whose presence in a run's folder says that it is the one to score it, ``add_options`` and
@@ -25,12 +25,15 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None: 
     parser.add_argument("--json", action="store_true", help="print the score as JSON and nothing else")
     for scorer in _SCORERS:
         scorer.add_options(parser)
+    score_bfcl.add_options(parser)
     parser.set_defaults(call=call)
 
 
 def call(options: argparse.Namespace) -> int:
     """Scores; the exit code says whether the gate was passed."""
     folder: Path = options.run
+    if options.quiz is not None:
+        return score_bfcl.call(options)
     for scorer in _SCORERS:
         if (folder / scorer.FILE).exists():
             return scorer.call(options)

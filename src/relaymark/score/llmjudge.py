@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -16,20 +16,13 @@ from relaymark.errors import ConfigError, UnreachableError
 from relaymark.relay.plan import request_head
 from relaymark.relay.preflight import choose_model, look
 from relaymark.relay.redaction import Redactor
+from relaymark.score.calling import HOPELESS, all_or_first_error, sweep, wait_before, worth_retrying
 from relaymark.score.judgeprompt import PROMPT_SHA256, RESPONSE_FORMAT, judge_prompt, read_verdict
 from relaymark.trace import Capture, Outcome
 from relaymark.wire import Client, Target, Timeouts, new_loop, parse_url, resolve
 
 MAX_TOKENS = 1_024
-_RETRIED_STATUS = frozenset((408, 409, 425, 429, 500, 502, 503, 504))
 _NO_SCHEMAS = frozenset((400, 404, 422, 501))
-_RETRIED = frozenset(
-    (Outcome.REFUSED, Outcome.RESET, Outcome.TRUNCATED, Outcome.TIMEOUT_CONNECT, Outcome.TIMEOUT_FIRST_BYTE,
-     Outcome.TIMEOUT_IDLE, Outcome.TIMEOUT_TOTAL, Outcome.INBAND_ERROR, Outcome.PROTOCOL_ERROR)
-)  # fmt: skip
-_SWEEP = 0.05  # seconds between looks at the timeouts
-_LONGEST_WAIT = 30.0  # seconds before a retry, whatever the server asks for
-_HOPELESS = 16  # failures in a row, none of which reached the endpoint, that end the judging
 
 
 class JudgeSettings(msgspec.Struct, kw_only=True, frozen=True):
@@ -121,10 +114,10 @@ class LlmJudge:
             for place in places:
                 told(place, await self._one(client, cases[place]))
 
-        sweeper = asyncio.ensure_future(_sweep(client))
+        sweeper = asyncio.ensure_future(sweep(client))
         workers = [asyncio.ensure_future(work()) for _ in range(min(self.settings.parallel, len(cases)))]
         try:
-            await _all_or_first_error(workers)
+            await all_or_first_error(workers)
         finally:
             for task in (sweeper, *workers):
                 task.cancel()
@@ -156,7 +149,7 @@ class LlmJudge:
                 break
             self.counts.retries += 1
             if not decoded.outcome.good:
-                await asyncio.sleep(self._wait(decoded, attempt))
+                await asyncio.sleep(wait_before(decoded, attempt, self.settings.backoff))
         self.counts.failures += 1
         return Ruling(None, f"the judge gave no verdict: {problem}", used)
 
@@ -166,7 +159,7 @@ class LlmJudge:
             self._unreached = 0
             return
         self._unreached += 1
-        if self._unreached >= _HOPELESS:
+        if self._unreached >= HOPELESS:
             raise UnreachableError(
                 "The judge's endpoint went away.",
                 where=self._target.url,
@@ -191,24 +184,6 @@ class LlmJudge:
         self.counts.completion_tokens += decoded.completion_tokens or 0
         return decoded
 
-    def _wait(self, decoded: Decoded, attempt: int) -> float:
-        """Seconds before the next attempt: what the server asks for, else doubling."""
-        asked = decoded.retry_after
-        if asked is not None and asked.strip().isdecimal():
-            return min(float(asked), _LONGEST_WAIT)
-        return min(self.settings.backoff * 2 ** (attempt - 1), _LONGEST_WAIT)
-
-
-async def _sweep(client: Client) -> None:
-    while True:
-        await asyncio.sleep(_SWEEP)
-        client.sweep()
-
-
-async def _all_or_first_error(tasks: Sequence[Awaitable[None]]) -> None:
-    for task in asyncio.as_completed(tasks):
-        await task
-
 
 def _said(decoded: Decoded) -> str:
     """The answer; a reasoning model with a small budget may have put its verdict into its reasoning."""
@@ -222,7 +197,7 @@ def _worth(decoded: Decoded, mute: int) -> bool:
     """
     if decoded.outcome.good:
         return mute == 1
-    return decoded.outcome in _RETRIED or decoded.http_status in _RETRIED_STATUS
+    return worth_retrying(decoded)
 
 
 def _problem(decoded: Decoded) -> str:
