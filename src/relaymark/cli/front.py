@@ -18,6 +18,7 @@ from relaymark.cli import (
     data,
     doctor,
     emulate,
+    explain,
     probe,
     published,
     quickstart,
@@ -45,7 +46,21 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"relaymark {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for module in (quickstart, run, sweep, score, report, probe, doctor, emulate, data, rules, published, conformance):
+    for module in (
+        quickstart,
+        run,
+        sweep,
+        score,
+        report,
+        explain,
+        probe,
+        doctor,
+        emulate,
+        data,
+        rules,
+        published,
+        conformance,
+    ):
         module.add(commands)
     return top
 

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import jinja2
 import msgspec
-from markupsafe import Markup
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -21,6 +16,7 @@ from relaymark.measure.curve import CURVE_FILE, CurvePoint, Estimate, LevelRun, 
 from relaymark.report.charts.pareto import Shade, over_level, pareto
 from relaymark.report.clean import plain_line
 from relaymark.report.digits import ABSENT, count, duration, number, percent
+from relaymark.report.pages import render_page
 from relaymark.trace.runfolder import REPORT_FILE
 
 
@@ -43,19 +39,14 @@ def write_curve(sweep: Sweep, path: Path) -> Path:
 def render_curve(sweep: Sweep) -> str:
     """The page as HTML text. Names, URLs and messages count as untrusted, as in a run's report."""
     points = curve_points(sweep.runs)
-    style, script = _asset("report.css") + _asset("curve.css"), _asset("report.js")
-    policy = (
-        f"default-src 'none'; style-src '{_sha256(style)}'; script-src '{_sha256(script)}'; "
-        "base-uri 'none'; form-action 'none'"
-    )
     plots = [
         ("System tokens/s over the load", over_level("System tokens/s over the load", points, "system_tps")),
         ("TTFT p90 over the load", over_level("TTFT p90 over the load", points, "ttft_p90")),
     ]
-    return _template().render(
-        policy=policy,
-        style=Markup(style),  # noqa: S704 (our own files, not user text)
-        script=Markup(script),  # noqa: S704
+    return render_page(
+        "curve",
+        styles=("report.css", "curve.css"),
+        scripts=("report.js",),
         title=plain_line(sweep.name, 80) or "sweep",
         model=plain_line(sweep.model, 120),
         url=plain_line(sweep.url, 300),
@@ -192,18 +183,3 @@ def _estimate(estimate: Estimate | None) -> tuple[str, str, bool]:
 
 def _time(ns: float | None) -> str:
     return ABSENT if ns is None else duration(ns)
-
-
-def _sha256(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-def _asset(name: str) -> str:
-    return resources.files("relaymark.report").joinpath("templates", name).read_text(encoding="utf-8")
-
-
-def _template() -> jinja2.Template:
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    return environment.from_string(_asset("curve.html.j2"))

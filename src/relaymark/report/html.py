@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import os
-from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
-
-import jinja2
-from markupsafe import Markup
 
 from relaymark.errors import RelaymarkError
 from relaymark.measure.definitions import METRICS
@@ -19,6 +12,7 @@ from relaymark.measure.summary import Summary
 from relaymark.report import page, verdict
 from relaymark.report.clean import plain_line
 from relaymark.report.labels import GENERAL_MEANINGS, title
+from relaymark.report.pages import render_page
 from relaymark.report.score import score_rows, score_title
 from relaymark.report.tasks import task_facts, task_table
 from relaymark.report.turns import depth_head, depth_plots, depth_table, reasoning_facts, turn_facts
@@ -33,17 +27,12 @@ def render_html(summary: Summary, score: Score | TurnScore | None = None) -> str
     escaped, and never becomes a link, a style or a script. The page's policy (``default-src 'none'``) allows
     exactly one style sheet and one script, by their SHA-256.
     """
-    style, script = _asset("report.css"), _asset("report.js")
-    policy = (
-        f"default-src 'none'; style-src '{_sha256(style)}'; script-src '{_sha256(script)}'; "
-        "base-uri 'none'; form-action 'none'"
-    )
-    return _template().render(
-        policy=policy,
-        style=Markup(style),  # noqa: S704 (our own file, not user text)
-        script=Markup(script),  # noqa: S704
-        **_content(summary),
+    return render_page(
+        "report",
+        styles=("report.css",),
+        scripts=("report.js",),
         score=None if score is None else (score_title(score), score_rows(score)),
+        **_content(summary),
     )
 
 
@@ -111,20 +100,3 @@ def _content(summary: Summary) -> dict[str, Any]:
         "environment": page.facts(summary.environment),
         "server": page.facts(summary.server),
     }
-
-
-def _sha256(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-@cache
-def _asset(name: str) -> str:
-    return resources.files("relaymark.report").joinpath("templates", name).read_text(encoding="utf-8")
-
-
-@cache
-def _template() -> jinja2.Template:
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    return environment.from_string(_asset("report.html.j2"))
