@@ -46,21 +46,8 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"relaymark {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for module in (
-        quickstart,
-        run,
-        sweep,
-        score,
-        report,
-        explain,
-        probe,
-        doctor,
-        emulate,
-        data,
-        rules,
-        published,
-        conformance,
-    ):
+    first = (quickstart, run, sweep, score, report, explain, probe, doctor)
+    for module in (*first, emulate, data, rules, published, conformance):
         module.add(commands)
     return top
 

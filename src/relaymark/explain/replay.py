@@ -25,7 +25,7 @@ from relaymark.explain.legs import NONE, Floats, Ints, Run
 from relaymark.explain.path import interval
 from relaymark.explain.whatif import RESAMPLES, Prediction
 
-MOST_TASKS = 20_000
+MOST_TASKS = 5_000
 """Tasks that are replayed; of more, the first so many."""
 _UNLIMITED = 1 << 30
 _LOOKED_AT = 3_000  # legs by which the number of servers is judged
@@ -55,7 +55,8 @@ class Model:
     tails: list[float]  # of each task: ns after its last leg
     begins: list[int]  # of each task
     first: list[int]  # of each task: its first leg; and one more at the end
-    error: float  # mean latency of the replay / the measured one − 1
+    latency: Floats  # of each task, replayed as it was, ns
+    error: float  # mean of those / the measured mean − 1
 
 
 def model_of(run: Run, slots: int) -> Model:
@@ -94,16 +95,17 @@ def model_of(run: Run, slots: int) -> Model:
         tails,
         begins.tolist(),
         firsts,
+        np.zeros(count),
         0.0,
     )
     measured = (tasks.ended - np.where(tasks.scheduled != NONE, tasks.scheduled, tasks.began))[:count]
-    error = float(simulate(model, {}).mean() / measured.mean() - 1)
-    return replace(model, error=error)
+    latency = simulate(model, {})
+    return replace(model, latency=latency, error=float(latency.mean() / measured.mean() - 1))
 
 
 def predict(model: Model, factors: Mapping[str, float], what: str) -> Prediction:
     """How many times faster tasks become, with the pairs of replayed latencies drawn anew for its interval."""
-    before, after = simulate(model, {}), simulate(model, factors)
+    before, after = model.latency, simulate(model, factors)
     rng = np.random.default_rng(0)
     ratios: list[float] = []
     for _ in range(RESAMPLES):

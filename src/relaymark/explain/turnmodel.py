@@ -92,13 +92,20 @@ def _fit(matrix: Floats, latency: Floats) -> Floats:
 
 
 def _drawn(matrix: Floats, latency: Floats, task: np.ndarray) -> Floats:
-    """Fits of requests drawn anew by task, shape (resamples, columns)."""
+    """Fits of requests drawn anew by task, shape (resamples, columns): each task's part of the normal equations once."""
     _, place = np.unique(task, return_inverse=True)
-    count = int(place.max()) + 1
+    count, width = int(place.max()) + 1, matrix.shape[1]
+    grams = np.zeros((count, width, width))
+    sides = np.zeros((count, width))
+    for row in range(width):
+        sides[:, row] = np.bincount(place, matrix[:, row] * latency, count)
+        for column in range(width):
+            grams[:, row, column] = np.bincount(place, matrix[:, row] * matrix[:, column], count)
     fits: list[Floats] = []
     for seed in range(_RESAMPLES):
-        weight = np.sqrt(np.bincount(np.random.default_rng(seed).integers(0, count, count), minlength=count)[place])
-        fits.append(_fit(matrix * weight[:, None], latency * weight))
+        weight = np.bincount(np.random.default_rng(seed).integers(0, count, count), minlength=count).astype(np.float64)
+        gram, side = np.tensordot(weight, grams, 1), weight @ sides
+        fits.append(np.linalg.lstsq(gram, side, rcond=None)[0].astype(np.float64))
     return np.array(fits)
 
 

@@ -149,9 +149,7 @@ def how(one: Explanation) -> str:
         return "One task at a time: Amdahl's law on the shares of the critical path."
     servers = "; ".join(_server(server) for server in one.servers)
     words = "Tasks beside one another: the measured tasks replayed through queues"
-    error = (
-        "" if one.replay_error is None else f" Replayed as it was, the run's mean is off by {one.replay_error:+.1%}."
-    )
+    error = "" if one.replay_error is None else f" Replayed as it was, its mean is off by {one.replay_error:+.1%}."
     return f"{words}{': ' + servers if servers else ''}.{error}"
 
 
