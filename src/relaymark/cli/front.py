@@ -14,17 +14,21 @@ from collections.abc import Sequence
 
 from relaymark import __version__
 from relaymark.cli import (
+    compare,
     conformance,
+    cost,
     data,
     doctor,
     emulate,
     explain,
+    power,
     probe,
     published,
     quickstart,
     report,
     rules,
     run,
+    scaling,
     score,
     sweep,
 )
@@ -46,7 +50,7 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"relaymark {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    first = (quickstart, run, sweep, score, report, explain, probe, doctor)
+    first = (quickstart, run, sweep, score, report, explain, compare, scaling, cost, power, probe, doctor)
     for module in (*first, emulate, data, rules, published, conformance):
         module.add(commands)
     return top

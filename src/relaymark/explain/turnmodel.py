@@ -92,7 +92,7 @@ def _fit(matrix: Floats, latency: Floats) -> Floats:
 
 
 def _drawn(matrix: Floats, latency: Floats, task: np.ndarray) -> Floats:
-    """Fits of requests drawn anew by task, shape (resamples, columns): each task's part of the normal equations once."""
+    """Fits of requests drawn anew by task, shape (resamples, columns), by each task's normal equations."""
     _, place = np.unique(task, return_inverse=True)
     count, width = int(place.max()) + 1, matrix.shape[1]
     grams = np.zeros((count, width, width))
