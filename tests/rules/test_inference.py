@@ -8,14 +8,26 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import yaml
 from made_submission import client_config, result_summary
 
+from relaymark.bench import load_preset
+from relaymark.data.trajectories import write_trajectories
+from relaymark.data.trajectories.synthesis import small_profile, synthesise
+from relaymark.emulate import ScriptedConfig, start_scripted
 from relaymark.errors import ConfigError
+from relaymark.measure.run import summarise_run
+from relaymark.relay import Coordinator, finish, prepare
 from relaymark.rules import inference
+from relaymark.rules.edge_accuracy import accuracy_results
 from relaymark.rules.inference_check import check_inference
 from relaymark.rules.inference_layout import build_inference, read_inference_submission
+from relaymark.score.bfcl.scoring import score_of
+from relaymark.score.bfcl.selection import SUBSETS
+from relaymark.score.result import write_score
+from relaymark.score.turns import score_turns
 
 FIGURES = Path("../shared/data/mlperf_rounds.json")
 MEASUREMENTS = {
@@ -197,3 +209,50 @@ def test_a_build_that_was_taken_up_again_is_no_measurement(tmp_path: Path) -> No
     with pytest.raises(ConfigError, match="no measurement"):
         build_inference(read_inference_submission(file), tmp_path / "out")
     assert not (tmp_path / "out/closed/Acme/results/acme-1/e2e-rag-db/Offline").exists()
+
+
+def test_edge_agentic_of_our_own_run_is_built_from_what_it_left(tmp_path: Path) -> None:
+    """A replay scored with BFCL: seeds and result are the run's, accuracy the score's."""
+    shared_files(tmp_path)
+    trajectories = list(synthesise(small_profile(), seed=1, conversations=2))
+    write_trajectories(tmp_path / "t.jsonl", trajectories)
+    script = tmp_path / "script.jsonl"
+    with script.open("w") as file:
+        for one in trajectories:
+            file.writelines(json.dumps({"key": one.id, "reply": {"content": "ok"}}) + "\n" for _ in one.turns)
+    with start_scripted(ScriptedConfig(script=f"record:{script}", settings={"key": "header:X-Session-ID"})) as server:
+        bench = load_preset(
+            "mlperf/v6.1/edge-agentic",
+            [],
+            {"endpoint.url": server.url, "trajectories": str(tmp_path / "t.jsonl")},
+        )
+        run = prepare(bench, tmp_path, tmp_path)
+        Coordinator(run, None).run()
+    finish(run)
+    write_score(run, score_turns(run))
+    counts = {subset.name: samples for subset, samples in zip(SUBSETS, BFCL_COUNTS, strict=True)}
+    score = score_of({name: [True] * count for name, count in counts.items()}, 0)
+    (run / "bfcl.json").write_bytes(msgspec.json.encode(score))
+    file_ = submission(tmp_path, "qwen3.6-27b", run.name, run.name)
+    built = build_inference(read_inference_submission(file_), tmp_path / "out")
+    folder = built / "results/acme-1/qwen3.6-27b/SingleStream"
+    # 16 turns are too few for any of LoadGen's estimates, and the duration is for the submitter to declare.
+    assert check_inference(built).rules() == {"inference-duration"}
+    change(folder / "config.yaml", lambda data: data["settings"]["runtime"].update(min_duration_ms=600000))
+    assert not check_inference(built).found
+    told = json.loads((folder / "performance/result_summary.json").read_text())
+    summary = summarise_run(run).stages[0].turns
+    assert summary is not None
+    assert told["n_samples_issued"] == sum(len(one.turns) for one in trajectories) == summary.turns
+    assert told["latency"]["avg"] == pytest.approx(summary.latency_mean)
+    entries = json.loads((folder / "accuracy/accuracy_results.json").read_text())["accuracy_scores"]
+    assert [entry["dataset_type"] for entry in entries] == ["accuracy", "performance"]
+    assert entries[0]["total_samples"] == 995
+
+
+BFCL_COUNTS = (24, 88, 105, 16, 24, 25, 124, 124, 124, 62, 31, 248)
+
+
+def test_a_run_without_bfcl_is_no_edge_entry(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no BFCL score"):
+        accuracy_results(tmp_path)

@@ -77,6 +77,7 @@ class Benchmark(Section):
     gates: Gates = Gates()
     workers: int | Literal["auto"] = 1
     seed: Seed = 0
+    data_seed: Seed | None = None
     keep_content: bool = False
 
     _forms = field_validator("load", mode="before")(_load_form)
@@ -180,6 +181,11 @@ class Benchmark(Section):
             duration=self.warmup.duration,
             requests=self.warmup.requests or None,
         )
+
+    @property
+    def seed_of_data(self) -> int:
+        """What the order of the data is drawn from: MLPerf's rounds have a seed for that and another for arrivals."""
+        return self.seed if self.data_seed is None else self.data_seed
 
     def slo_specs(self) -> list[SloSpec]:
         """Return the bounds in the order they were given."""

@@ -46,7 +46,7 @@ def prepare(bench: Benchmark, parent: Path, base_dir: Path) -> Path:
         from relaymark.relay.agent.live_preparation import prepare_live  # noqa: PLC0415 - it builds on this file
 
         return prepare_live(bench, parent)
-    prompts = load_prompts(bench.prompt_source(), seed=bench.seed, base_dir=base_dir)
+    prompts = load_prompts(bench.prompt_source(), seed=bench.seed_of_data, base_dir=base_dir)
     drawn = Drawn.of(bench)
     named, url, facts = with_model(bench)
     api, model = dialect(named.endpoint.dialect), named.endpoint.model or ""

@@ -21,6 +21,7 @@ from relaymark.report.findings import print_listing
 from relaymark.report.pages import render_page
 
 PAGE_FILE = "explain.html"
+_FEWEST_EXPLAINED = 0.2
 STAGE_HEADS = ("stage", "share of the path", "95 %", "a task", "waits", "legs", "busy", "in flight")
 
 
@@ -220,6 +221,9 @@ def turn_lines(one: Explanation) -> list[tuple[str, str]]:
     turns = one.turns
     if turns is None:
         return []
+    if turns.explained < _FEWEST_EXPLAINED:
+        share = percent(max(0.0, turns.explained))
+        return [("no model", f"tokens explain {share} of the variance of {count(turns.requests)} requests")]
     lines = [
         ("base", duration(turns.base)),
         ("a token of the answer", f"{duration(turns.tpot)} ({duration(turns.tpot_low)} – {duration(turns.tpot_high)})"),

@@ -19,6 +19,7 @@ import msgspec
 from relaymark import __version__
 from relaymark.errors import ConfigError
 from relaymark.rules.bundle import dotted, read_json, read_yaml
+from relaymark.rules.edge_accuracy import accuracy_results
 from relaymark.rules.limits import InferenceBenchmark, inference
 from relaymark.rules.runsource import read_run
 from relaymark.rules.yamltext import yaml_text
@@ -47,7 +48,7 @@ benchmark: e2e-rag-qna           # or e2e-rag-db, or qwen3.6-27b (edge agentic)
 src: src
 readme: README.md
 performance: runs/20261201-093000-rag
-accuracy: runs/20261201-113000-rag   # a scored run; edge agentic: accuracy_results.json; e2e-rag-db: percent
+accuracy: runs/20261201-113000-rag   # a scored run (edge agentic: with bfcl); e2e-rag-db: percent
 measurements:
   input_data_types: fp16
   retraining: "no"
@@ -154,12 +155,16 @@ def build_inference(submission: InferenceSubmission, out: Path) -> Path:
 def _edge(submission: InferenceSubmission, folder: Path) -> None:
     source = read_run(submission.performance, agentic=True)
     accuracy = submission.base / submission.accuracy
-    document = read_json(accuracy, accuracy.parent)
-    if document.data is None:
-        raise ConfigError(f"{accuracy.name} {document.problem}.", where=str(accuracy))
+    if accuracy.is_dir():
+        results: Any = accuracy_results(accuracy)
+    else:
+        document = read_json(accuracy, accuracy.parent)
+        results = document.data
+        if results is None:
+            raise ConfigError(f"{accuracy.name} {document.problem}.", where=str(accuracy))
     (folder / "config.yaml").write_text(yaml_text(_merged(source.config, submission.config)), encoding="utf-8")
     _json(folder / "performance" / "result_summary.json", source.summary)
-    _json(folder / "accuracy" / "accuracy_results.json", document.data)
+    _json(folder / "accuracy" / "accuracy_results.json", results)
 
 
 def _rag(submission: InferenceSubmission, folder: Path) -> None:

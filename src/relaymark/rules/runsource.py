@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any, cast
 
 from relaymark.bench import Benchmark, load_benchmark
+from relaymark.bench.agent_replay import AgentReplay
 from relaymark.errors import ConfigError, TraceError
 from relaymark.measure.steady_samples import stage_samples
 from relaymark.rules.bundle import Document, read_json, read_yaml
-from relaymark.rules.curve import CONCURRENCY, THROUGHPUT
+from relaymark.rules.curve import AGENTIC, CONCURRENCY, THROUGHPUT
 from relaymark.rules.fields import whole_number
 from relaymark.rules.resultfile import result_summary, steady_block, steady_of
 from relaymark.trace import read_run_record
@@ -72,18 +73,20 @@ def client_config(
         "streaming": "on" if bench.stream else "off",
     }
     source = bench.prompt_source()
+    data = bench.trajectories if isinstance(bench, AgentReplay) else source.path or source.kind
+    least = bench.gates.min_duration or duration_ns
     warmup = bench.warmup
     return {
         "name": bench.name,
         "version": "1.0",
         "type": "offline" if load_pattern == THROUGHPUT else "online",
         "model_params": {key: value for key, value in params.items() if value is not None},
-        "datasets": [{"name": "performance", "type": "performance", "path": source.path or source.kind}],
+        "datasets": [{"name": "performance", "type": "performance", "path": data}],
         "settings": {
             "runtime": {
-                "min_duration_ms": None if duration_ns is None else duration_ns // 1_000_000,
+                "min_duration_ms": None if least is None else least // 1_000_000,
                 "scheduler_random_seed": bench.seed,
-                "dataloader_random_seed": bench.seed,
+                "dataloader_random_seed": bench.seed_of_data,
             },
             "load_pattern": {"type": load_pattern, "target_concurrency": concurrency},
             "warmup": {"enabled": bool(warmup.requests or warmup.duration), "n_requests": warmup.requests},
@@ -104,6 +107,7 @@ def _own(folder: Path, index: int, super_pass: int | None, agentic: bool) -> Run
     bench = load_benchmark(folder / CONFIG_FILE)
     closed = stage.slots is not None
     pattern = CONCURRENCY if closed else THROUGHPUT if stage.load.startswith("offline") else stage.load.split()[0]
+    pattern = AGENTIC if isinstance(bench, AgentReplay) else pattern
     samples = stage_samples(folder, index)
     steady = None
     if super_pass and closed:
@@ -117,7 +121,7 @@ def _own(folder: Path, index: int, super_pass: int | None, agentic: bool) -> Run
         config=client_config(bench, pattern, stage.slots, stage.duration_ns),
         seeds={
             "scheduler_rng_seed": bench.seed,
-            "sample_index_rng_seed": bench.seed,
+            "sample_index_rng_seed": bench.seed_of_data,
             "model_seed": bench.sampling.seed,
         },
         warmup=_no_warmup() if warm is None else None,

@@ -58,7 +58,7 @@ def _ordered(bench: RagAsk, questions: list[Question]) -> list[Question]:
     """The questions in the order they are asked: shuffled by the seed, so that no run is the file's order by chance."""
     order = list(questions)
     if bench.shuffle:
-        random.Random(f"questions/{bench.seed}").shuffle(order)  # noqa: S311 - repeatable, not secret
+        random.Random(f"questions/{bench.seed_of_data}").shuffle(order)  # noqa: S311 - repeatable, not secret
     return order
 
 
