@@ -28,6 +28,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def call(options: argparse.Namespace) -> int:
     """Asks, checks, writes bfcl.json, prints the table."""
+    from relaymark.cli.score_answers import rewrite_report  # noqa: PLC0415 - lazy: start-up
     from relaymark.data.fetching import bfcl_folder  # noqa: PLC0415 - lazy: start-up
     from relaymark.score.bfcl import SCORE_FILE, run_bfcl  # noqa: PLC0415 - lazy: start-up
 
@@ -46,6 +47,7 @@ def call(options: argparse.Namespace) -> int:
         progress=shown.tell if sys.stderr.isatty() else None,
     )
     shown.clear()
+    rewrite_report(folder)
     if options.json:
         sys.stdout.buffer.write((folder / SCORE_FILE).read_bytes())
     else:

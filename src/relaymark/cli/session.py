@@ -89,11 +89,11 @@ def write_files(folder: Path, summary: Summary) -> list[Path]:
     """Writes summary.json, summary.csv and report.html; returns their paths, the report first."""
     from relaymark.report.export import summary_csv, summary_json  # noqa: PLC0415 - lazy: start-up
     from relaymark.report.html import write_html  # noqa: PLC0415 - lazy: start-up
-    from relaymark.score.result import read_score  # noqa: PLC0415 - lazy: start-up
+    from relaymark.score.result import read_scores  # noqa: PLC0415 - lazy: start-up
 
     (folder / SUMMARY_FILE).write_bytes(summary_json(summary))
     (folder / CSV_FILE).write_text(summary_csv(summary), encoding="utf-8")
-    write_html(summary, folder / REPORT_FILE, read_score(folder))
+    write_html(summary, folder / REPORT_FILE, read_scores(folder))
     return [folder / name for name in (REPORT_FILE, SUMMARY_FILE, CSV_FILE)]
 
 
@@ -104,11 +104,11 @@ def print_table(summary: Summary, written: list[Path]) -> None:
     from relaymark.report.findings import print_findings  # noqa: PLC0415 - lazy: start-up
     from relaymark.report.score import score_rows, score_title  # noqa: PLC0415 - lazy: start-up
     from relaymark.report.terminal import print_summary  # noqa: PLC0415 - lazy: start-up
-    from relaymark.score.result import read_score  # noqa: PLC0415 - lazy: start-up
+    from relaymark.score.result import read_scores  # noqa: PLC0415 - lazy: start-up
 
     console = Console()
     print_summary(summary, console)
-    if written and (score := read_score(written[0].parent)) is not None:
+    for score in read_scores(written[0].parent) if written else []:
         console.print()
         print_findings(score_title(score), score_rows(score), console)
     for path in written:

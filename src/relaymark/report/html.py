@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,12 @@ from relaymark.report import page, verdict
 from relaymark.report.clean import plain_line
 from relaymark.report.labels import GENERAL_MEANINGS, title
 from relaymark.report.pages import render_page
-from relaymark.report.score import score_rows, score_title
+from relaymark.report.score import Scored, score_rows, score_title
 from relaymark.report.tasks import task_facts, task_table
 from relaymark.report.turns import depth_head, depth_plots, depth_table, reasoning_facts, turn_facts
-from relaymark.score import Score
-from relaymark.score.turns import TurnScore
 
 
-def render_html(summary: Summary, score: Score | TurnScore | None = None) -> str:
+def render_html(summary: Summary, scores: Sequence[Scored] = ()) -> str:
     """The report as HTML text, with how good the answers were where that was judged.
 
     Everything in the summary counts as untrusted: it is cleaned of control characters and direction overrides,
@@ -31,18 +30,18 @@ def render_html(summary: Summary, score: Score | TurnScore | None = None) -> str
         "report",
         styles=("report.css",),
         scripts=("report.js",),
-        score=None if score is None else (score_title(score), score_rows(score)),
+        scores=[(score_title(score), score_rows(score)) for score in scores],
         **_content(summary),
     )
 
 
-def write_html(summary: Summary, path: Path, score: Score | TurnScore | None = None) -> Path:
+def write_html(summary: Summary, path: Path, scores: Sequence[Scored] = ()) -> Path:
     """Write the report to `path` (UTF-8), whole or not at all.
 
     Raises:
         RelaymarkError: the file cannot be written.
     """
-    text = render_html(summary, score)
+    text = render_html(summary, scores)
     partial = path.with_name(path.name + ".partial")
     try:
         partial.write_text(text, encoding="utf-8", newline="\n")

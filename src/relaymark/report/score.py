@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+from relaymark.report.bfcl import bfcl_rows, bfcl_title
 from relaymark.report.findings import Mark
 from relaymark.score import Score
+from relaymark.score.bfcl import BfclScore
 from relaymark.score.retrieval import Prf
 from relaymark.score.turns import TurnScore
 
 Row = tuple[Mark, str, str]
+Scored = Score | TurnScore | BfclScore
+"""Everything that lies scored in a run's folder."""
 
 
-def score_title(score: Score | TurnScore) -> str:
+def score_title(score: Scored) -> str:
     """What was scored by whom, and whether it counts."""
+    if isinstance(score, BfclScore):
+        return bfcl_title(score)
     if isinstance(score, TurnScore):
         return "Score of the turns (inline IoU: programs called, against the recorded ones)"
     return f"{'Score' if score.valid else 'Score: INVALID'} (judged by {score.judge.name})"
 
 
-def score_rows(score: Score | TurnScore) -> list[Row]:
+def score_rows(score: Scored) -> list[Row]:
     """What came out, a row each: mark, topic, sentence."""
+    if isinstance(score, BfclScore):
+        return bfcl_rows(score)
     if isinstance(score, TurnScore):
         return _turn_rows(score)
     tasks = score.tasks

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
 import msgspec
 
+from relaymark.score.bfcl.scoring import SCORE_FILE as BFCL_FILE
+from relaymark.score.bfcl.scoring import BfclScore
 from relaymark.score.retrieval import RetrievalScore
 from relaymark.score.turns import TurnScore
 
@@ -76,6 +79,16 @@ class Score(msgspec.Struct, kw_only=True):
     valid: bool = True
     reasons: list[str] = []  # why it is not valid
     notes: list[str] = []
+
+
+def read_scores(folder: Path) -> list[Score | TurnScore | BfclScore]:
+    """Everything that was scored in a run's folder: its answers or turns, and function calling."""
+    found: list[Score | TurnScore | BfclScore] = []
+    score = read_score(folder)
+    found += [] if score is None else [score]
+    with contextlib.suppress(OSError, msgspec.MsgspecError):
+        found.append(msgspec.json.decode((folder / BFCL_FILE).read_bytes(), type=BfclScore))
+    return found
 
 
 class _Kind(msgspec.Struct):

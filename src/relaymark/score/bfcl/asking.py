@@ -14,7 +14,7 @@ from relaymark.dialects import Decoded
 from relaymark.score.bfcl.checking import check_calls
 from relaymark.score.bfcl.extracting import calls_of
 from relaymark.score.bfcl.loading import Sample, ids_sha256, load_samples
-from relaymark.score.bfcl.scoring import BfclScore, apply_gate, score_of
+from relaymark.score.bfcl.scoring import SCORE_FILE, BfclScore, apply_gate, score_of
 from relaymark.score.bfcl.selection import BY_NAME
 from relaymark.score.bfcl.tools import tools_of
 from relaymark.score.calling import Caller, CallerSettings
@@ -22,7 +22,6 @@ from relaymark.score.interval import wilson
 from relaymark.trace.turns import SaidCall
 
 ANSWERS_FILE = "bfcl.jsonl"
-SCORE_FILE = "bfcl.json"
 
 
 class BfclAnswer(msgspec.Struct, kw_only=True, omit_defaults=True):
