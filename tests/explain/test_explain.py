@@ -98,7 +98,10 @@ def test_the_slowest_hundredth_says_what_it_did_differently(tmp_path: Path) -> N
         parts = [("queries", LLM, 10 * MS), ("", SEARCH, 5 * MS)] * (4 if slow else 1) + [("answer", LLM, 20 * MS)]
         legs += task_legs(task, task * 500 * MS, in_a_row(parts))
     run = read_run(write_run(tmp_path / "r", legs), 0)
-    tail = anatomy_of(run, critical_path(run)).tail
+    anatomy = anatomy_of(run, critical_path(run))
+    for figure in (anatomy.mean, anatomy.median):
+        assert figure.low is not None and figure.high is not None and figure.low <= figure.value <= figure.high
+    tail = anatomy.tail
     assert tail is not None and tail.tasks == 6
     by_name = {stage.name: stage for stage in tail.stages}
     assert by_name["queries"].part == pytest.approx(2 / 3, abs=0.01)

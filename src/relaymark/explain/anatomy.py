@@ -7,11 +7,31 @@ import numpy as np
 
 from relaymark.explain.legs import NONE, Floats, Run
 from relaymark.explain.path import OWN, CriticalPath, busy_share, interval, resampled_sums
+from relaymark.measure.percentiles import interval_ranks, rank
 
 RESAMPLES = 300
 _TAIL = 0.99
 _FEWEST_TAIL = 5
 _STRAGGLES = 1.2
+
+
+class Figure(msgspec.Struct, kw_only=True, frozen=True):
+    """A value with its 95 % interval; ``None`` where there are too few values for one."""
+
+    value: float
+    low: float | None
+    high: float | None
+
+
+def quantile_figure(values: Floats, q: float) -> Figure:
+    """A lower-rank order statistic with its distribution-free interval."""
+    ordered = np.sort(values)
+    low, high = interval_ranks(len(ordered), q)
+    return Figure(
+        value=float(ordered[rank(q, len(ordered)) - 1]),
+        low=None if low is None else float(ordered[low - 1]),
+        high=None if high is None else float(ordered[high - 1]),
+    )
 
 
 class StageShare(msgspec.Struct, kw_only=True, frozen=True):
@@ -35,8 +55,8 @@ class EndpointShare(msgspec.Struct, kw_only=True, frozen=True):
 
     endpoint: str
     legs: int
-    median: float
-    p99: float
+    median: Figure
+    p99: Figure
     busy: float
     in_flight: float
     slower: float | None = None
@@ -61,6 +81,8 @@ class Tail(msgspec.Struct, kw_only=True, frozen=True):
     least: float  # ns: the fastest of them
     mean: float
     others: float  # mean of the others
+    low: float  # 95 % interval of `mean`, bootstrap over the slowest tasks
+    high: float
     stages: list[TailStage]
 
 
@@ -70,9 +92,9 @@ class Anatomy(msgspec.Struct, kw_only=True, frozen=True):
     tasks: int
     failed: int
     legs: int
-    mean: float
-    median: float
-    p99: float
+    mean: Figure
+    median: Figure
+    p99: Figure
     stages: list[StageShare]
     endpoints: list[EndpointShare]
     tail: Tail | None  # None: too few tasks
@@ -83,22 +105,31 @@ def anatomy_of(run: Run, path: CriticalPath) -> Anatomy:
     """Computes it."""
     tasks = run.tasks
     latency = tasks.latency.astype(np.float64)
-    ordered = np.sort(latency)
-    notes: list[str] = []
+    means = [drawn.mean() for drawn in _resampled(latency)]
+    bounds = interval(np.array(means))
+    notes = [
+        "Legs, busy and in flight are counts of the whole run, and a task leg by leg is one task: no interval there.",
+    ]
     if run.failed:
         notes.append(f"{run.failed:,} tasks failed; where their time went is in no figure here.")
     return Anatomy(
         tasks=len(tasks),
         failed=run.failed,
         legs=len(run.legs),
-        mean=float(latency.mean()),
-        median=float(ordered[(len(ordered) - 1) // 2]),
-        p99=float(ordered[min(len(ordered) - 1, int(_TAIL * len(ordered)))]),
+        mean=Figure(value=float(latency.mean()), low=bounds[0], high=bounds[1]),
+        median=quantile_figure(latency, 0.5),
+        p99=quantile_figure(latency, _TAIL),
         stages=_stages(run, path),
         endpoints=_endpoints(run),
         tail=_tail(run, path, latency),
         notes=notes,
     )
+
+
+def _resampled(latency: Floats) -> list[Floats]:
+    """The latencies drawn anew, of at most 20,000 tasks: of more the mean is known well enough."""
+    some = latency[:: max(1, len(latency) // 20_000)]
+    return [some[np.random.default_rng(seed).integers(0, len(some), len(some))] for seed in range(RESAMPLES)]
 
 
 def _stages(run: Run, path: CriticalPath) -> list[StageShare]:
@@ -143,8 +174,8 @@ def _endpoints(run: Run) -> list[EndpointShare]:
             EndpointShare(
                 endpoint=legs.endpoints[place],
                 legs=int(mine.sum()),
-                median=float(np.median(spent[mine])),
-                p99=float(np.quantile(spent[mine], _TAIL)),
+                median=quantile_figure(spent[mine], 0.5),
+                p99=quantile_figure(spent[mine], _TAIL),
                 busy=busy_share(legs.began[mine], legs.ended[mine], first, last),
                 in_flight=float(spent[mine].sum()) / max(1, last - first),
                 **_straggling(run, spent, place, used),
@@ -187,6 +218,7 @@ def _tail(run: Run, path: CriticalPath, latency: Floats) -> Tail | None:
     in_slow = slow[legs.task]
     more = path.times[slow].mean(0) - path.times[~slow].mean(0)
     extra = float(latency[slow].mean() - latency[~slow].mean())
+    low, high = interval(np.array([drawn.mean() for drawn in _resampled(latency[slow])]))
     stages: list[TailStage] = []
     for place, name in enumerate(path.names):
         mine = legs.name == place if name != OWN else np.zeros(len(legs), bool)
@@ -205,5 +237,7 @@ def _tail(run: Run, path: CriticalPath, latency: Floats) -> Tail | None:
         least=float(latency[slow].min()),
         mean=float(latency[slow].mean()),
         others=float(latency[~slow].mean()),
+        low=low,
+        high=high,
         stages=sorted(stages, key=lambda one: -one.more),
     )

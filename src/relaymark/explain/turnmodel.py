@@ -22,6 +22,8 @@ class TurnModel(msgspec.Struct, kw_only=True, frozen=True):
 
     requests: int
     base: float
+    base_low: float
+    base_high: float
     prefill: float | None  # a new prompt token; None: the prompts do not differ, or nobody counted
     prefill_low: float | None
     prefill_high: float | None
@@ -30,6 +32,8 @@ class TurnModel(msgspec.Struct, kw_only=True, frozen=True):
     tpot_high: float
     explained: float  # R²: share of the variance
     five_times: float  # latency with five times the tokens / now
+    five_low: float
+    five_high: float
     saved: float | None  # by the cache, a request: cached tokens × prefill
     would_save: float | None  # had nothing been processed twice: what is left to be saved
 
@@ -66,10 +70,14 @@ def turn_model(run: Run) -> TurnModel | None:
     prefill = float(fitted[2]) if len(columns) > 2 else None
     mean = float(latency.mean())
     low, high = interval(drawn[:, 1])
+    base_bounds = interval(drawn[:, 0])
+    share = float(tokens.mean()) / mean
     bounds = interval(drawn[:, 2]) if prefill is not None else (None, None)
     return TurnModel(
         requests=len(latency),
         base=base,
+        base_low=base_bounds[0],
+        base_high=base_bounds[1],
         prefill=prefill,
         prefill_low=bounds[0],
         prefill_high=bounds[1],
@@ -77,7 +85,9 @@ def turn_model(run: Run) -> TurnModel | None:
         tpot_low=low,
         tpot_high=high,
         explained=1 - residual / spread if spread else 1.0,
-        five_times=(mean + 4 * tpot * float(tokens.mean())) / mean,
+        five_times=1 + 4 * tpot * share,
+        five_low=1 + 4 * low * share,
+        five_high=1 + 4 * high * share,
         saved=float(cached.mean()) * prefill if cached is not None and prefill is not None else None,
         would_save=_repeated(run, chosen, new) * prefill if new is not None and prefill is not None else None,
     )

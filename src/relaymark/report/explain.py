@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from rich.console import Console
 
-from relaymark.explain.anatomy import StageShare
+from relaymark.explain.anatomy import Figure, StageShare
 from relaymark.explain.explaining import Explanation
 from relaymark.explain.path import OWN
 from relaymark.explain.replay import Server
@@ -103,8 +103,8 @@ def headline(one: Explanation) -> list[str]:
     anatomy = one.anatomy
     first = anatomy.stages[0]
     lines = [
-        f"{count(anatomy.tasks)} tasks: mean {duration(anatomy.mean)}, median {duration(anatomy.median)}, "
-        f"p99 {duration(anatomy.p99)}.",
+        f"{count(anatomy.tasks)} tasks: mean {_figure(anatomy.mean)}, median {_figure(anatomy.median)}, "
+        f"p99 {_figure(anatomy.p99)}.",
         f"{percent(first.share)} of a task's time is waiting for {_name(first.name)} "
         f"(95 % interval {percent(first.low)} to {percent(first.high)}).",
     ]
@@ -115,6 +115,12 @@ def headline(one: Explanation) -> list[str]:
             f"({_times(best.low)} to {_times(best.high)})."
         )
     return lines
+
+
+def _figure(one: Figure) -> str:
+    if one.low is None or one.high is None:
+        return f"{duration(one.value)} (too few for an interval)"
+    return f"{duration(one.value)} ({duration(one.low)} – {duration(one.high)})"
 
 
 def _name(stage: str) -> str:
@@ -175,7 +181,8 @@ def tail_lines(one: Explanation) -> list[str]:
     if tail is None:
         return ["There are too few tasks for a hundredth of them to mean anything."]
     return [
-        f"{count(tail.tasks)} tasks of {duration(tail.least)} and more: {duration(tail.mean)} on average, where the "
+        f"{count(tail.tasks)} tasks of {duration(tail.least)} and more: {duration(tail.mean)} ({duration(tail.low)} – "
+        f"{duration(tail.high)}) on average, where the "
         f"others take {duration(tail.others)}."
     ]
 
@@ -207,8 +214,8 @@ def endpoint_rows(one: Explanation) -> list[list[str]]:
             [
                 plain_line(each.endpoint, 80),
                 f"{count(each.legs)} legs",
-                f"median {duration(each.median)}",
-                f"p99 {duration(each.p99)}",
+                f"median {_figure(each.median)}",
+                f"p99 {_figure(each.p99)}",
                 f"busy {percent(each.busy)}",
                 *([straggles] if straggles else []),
             ]
@@ -225,7 +232,7 @@ def turn_lines(one: Explanation) -> list[tuple[str, str]]:
         share = percent(max(0.0, turns.explained))
         return [("no model", f"tokens explain {share} of the variance of {count(turns.requests)} requests")]
     lines = [
-        ("base", duration(turns.base)),
+        ("base", f"{duration(turns.base)} ({duration(turns.base_low)} – {duration(turns.base_high)})"),
         ("a token of the answer", f"{duration(turns.tpot)} ({duration(turns.tpot_low)} – {duration(turns.tpot_high)})"),
     ]
     if turns.prefill is not None and turns.prefill_low is not None and turns.prefill_high is not None:
@@ -234,7 +241,8 @@ def turn_lines(one: Explanation) -> list[tuple[str, str]]:
     lines.append(
         ("explained", f"{percent(max(0.0, turns.explained))} of the variance of {count(turns.requests)} requests")
     )
-    lines.append(("five times the tokens", f"{turns.five_times:.2f} × the latency: what thinking costs"))
+    five = f"{turns.five_times:.2f} × ({turns.five_low:.2f} – {turns.five_high:.2f})"
+    lines.append(("five times the tokens", f"{five} the latency: what thinking costs"))
     if turns.saved is not None and turns.saved > 0:
         lines.append(("the prefix cache saves", f"{duration(turns.saved)} a request"))
     if turns.would_save is not None and turns.would_save > 0:
