@@ -60,7 +60,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None: 
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], help="any setting of the file")
     parser.add_argument("--name", help="name of the run")
     parser.add_argument("--out", metavar="FOLDER", type=Path, default=Path("runs"), help="where runs go (default runs)")
-    parser.add_argument("--resume", metavar="RUN", help="go on with a replay that was cut short")
+    parser.add_argument("--resume", dest="resumed", metavar="RUN", help="go on with a replay that was cut short")
     parser.add_argument("--print-config", action="store_true", help="print the resolved file and stop")
     parser.add_argument("--json", action="store_true", help="print the summary as JSON and nothing else")
     parser.set_defaults(call=call)
@@ -155,6 +155,6 @@ def _laid_over(options: argparse.Namespace) -> dict[str, Any]:
         "stream": False if options.no_stream else None,
         "seed": options.seed,
         "workers": options.workers,
-        "resume": getattr(options, "resume", None),
+        "resume": getattr(options, "resumed", None),
     }
     return {key: value for key, value in given.items() if value is not None}
