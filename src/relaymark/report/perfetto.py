@@ -17,7 +17,7 @@ import msgspec
 
 from relaymark.errors import RelaymarkError
 from relaymark.report.clean import plain_line
-from relaymark.trace.leg import Leg
+from relaymark.trace.leg import Kind, Leg
 
 _Event = dict[str, Any]
 _MOST_BINS = 16_384
@@ -85,7 +85,14 @@ def _us(ns: int) -> float:
 
 
 def _slices(leg: Leg, start: int, end: int, track: tuple[int, int]) -> Iterator[_Event]:
-    yield _slice(f"{leg.kind.value} {leg.outcome.value}", leg.kind.value, start, end, track, _args(leg))
+    name = plain_line(leg.role, 40) or leg.kind.value
+    yield _slice(f"{name} {leg.outcome.value}", leg.kind.value, start, end, track, _args(leg))
+    if leg.kind not in (Kind.LLM, Kind.EMBED, Kind.JUDGE) or leg.service_ns is not None:
+        if leg.queued_ns and leg.service_ns is not None:  # a stage of ours: what it waited there and what it took
+            served = max(start, end - leg.service_ns)
+            yield _slice("queued", "phase", max(start, served - leg.queued_ns), served, track)
+            yield _slice("served", "phase", served, end, track)
+        return
     if leg.connected is not None and leg.connected > start:
         yield _slice("connect", "phase", start, leg.connected, track)
     sent = leg.sent
@@ -116,6 +123,8 @@ def _args(leg: Leg) -> _Event:
     known: _Event = {
         "task_id": leg.task_id,
         "leg_id": leg.leg_id,
+        "parent_id": leg.parent_id,
+        "turn": leg.turn or None,
         "stage": leg.stage,
         "warmup": leg.warmup or None,
         "attempt": leg.attempt if leg.attempt > 1 else None,
