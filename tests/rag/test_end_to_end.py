@@ -206,7 +206,10 @@ class Asked(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         body = json.dumps(
-            {"result": {"text": "Paris" if "capital" in asked["ask"]["q"] else "no idea"}, "from": [{"page": "u1"}]}
+            {
+                "result": {"text": "Paris" if "capital" in asked["ask"]["q"] else "no idea"},
+                "from": [{"page": "u1", "text": "T"}],
+            }
         ).encode()
         self.send_response(200 if "fail" not in asked["ask"]["q"] else 500)
         self.send_header("Content-Length", str(len(body)))
@@ -226,7 +229,12 @@ def test_a_service_of_the_users_own_is_asked_as_a_whole(run: Any, tmp_path: Path
     asked.write_text("".join(json.dumps(line) + "\n" for line in lines))
     server = ThreadingHTTPServer(("127.0.0.1", 0), Asked)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    service = {"body": {"ask": {"q": "${question}"}}, "answer": "$.result.text", "urls": "$.from[*].page"}
+    service = {
+        "body": {"ask": {"q": "${question}"}},
+        "answer": "$.result.text",
+        "urls": "$.from[*].page",
+        "contexts": "$.from[*].text",
+    }
     folder, stage, _ = run(
         f"http://127.0.0.1:{server.server_port}/api", questions=str(asked), index=None, service=service, requests=3
     )
@@ -236,7 +244,8 @@ def test_a_service_of_the_users_own_is_asked_as_a_whole(run: Any, tmp_path: Path
     assert [leg["name"] for leg in stage["tasks"]["legs"]] == ["service"]
     assert score(folder)[:2] == (1, 3)
     answers, _ = read_answers(folder / "answers.jsonl")
-    assert {answer.question_id: answer.kept_urls for answer in answers}["1"] == ["u1"]
+    told = {answer.question_id: (answer.kept_urls, answer.contexts) for answer in answers}
+    assert told["1"] == (["u1"], ["T"])
 
 
 def test_a_reranker_of_the_users_decides_what_the_llm_reads(world: Path, run: Any) -> None:

@@ -118,13 +118,15 @@ class Retrieval(Section):
 class Service(Section):
     """A RAG service of your own, asked as a whole: where in the request the question goes, where the answer is.
 
-    ``body`` is the request's JSON; the text ``${question}`` in it becomes the question. ``answer`` and ``urls`` (of
-    the pages it used) are paths into the reply: ``$.answer``, ``$.sources[*].url``.
+    ``body`` is the request's JSON; the text ``${question}`` in it becomes the question. ``answer``, ``urls`` (of
+    the pages it used) and ``contexts`` (texts it used, kept with the answer) are paths into the reply: ``$.answer``,
+    ``$.sources[*].url``.
     """
 
     body: dict[str, Any] = Field(default_factory=lambda: {"question": _QUESTION})
     answer: str = "$.answer"
     urls: str = ""
+    contexts: str = ""
 
     @field_validator("body")
     @classmethod
@@ -133,7 +135,7 @@ class Service(Section):
             raise refuse(f"must hold the text {_QUESTION}", "write it where the question goes")
         return value
 
-    @field_validator("answer", "urls")
+    @field_validator("answer", "urls", "contexts")
     @classmethod
     def _is_a_path(cls, value: str, info: ValidationInfo) -> str:
         if value or info.field_name == "answer":

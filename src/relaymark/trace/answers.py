@@ -38,6 +38,7 @@ class TaskAnswer(msgspec.Struct, kw_only=True, omit_defaults=True):
     gold_answer: str | None = None  # None: nobody knows the right one
     gold_urls: list[str] = []
     kept_urls: list[str] | None = None  # pages of the passages that the answer was drawn from
+    contexts: list[str] | None = None  # texts that the answer was drawn from, where a service tells; untrusted
     retrieved_urls: list[str] | None = None  # pages of every passage that the search brought
     solved: bool | None = None  # where the end state was checked when the task ended
     iterations: int | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any, cast
 
 import msgspec
@@ -14,6 +15,7 @@ from relaymark.relay.rag.pipeline import CallFailedError, Progress
 from relaymark.relay.rag.plan import ServiceSpec
 from relaymark.trace import Capture
 
+MAX_CONTEXTS, MAX_CONTEXT = 100, 20_000  # kept with an answer; characters of each
 _PLACE = "${question}"
 
 
@@ -30,6 +32,7 @@ class Service:
         self._spec = spec
         self._answer = parse_path(spec.answer)
         self._urls = parse_path(spec.urls) if spec.urls else None
+        self._contexts = parse_path(spec.contexts) if spec.contexts else None
         self._client, self._head = context.reach(plan, plan.url, spec.path)
 
     async def answer(self, progress: Progress, task: Capture) -> list[str] | None:
@@ -64,6 +67,9 @@ class Service:
         if not answers:
             progress.fallbacks["service: no answer where it was to be"] += 1
         progress.answer = str(answers[0]) if answers else ""
+        if self._contexts is not None:
+            found = (one for one in look_up(reply, self._contexts) if isinstance(one, str))
+            progress.contexts = [text[:MAX_CONTEXT] for text in islice(found, MAX_CONTEXTS)]
         if self._urls is None:
             return None
         return [str(url) for url in look_up(reply, self._urls) if isinstance(url, str)]

@@ -59,6 +59,7 @@ class Progress:
     rounds: int = 0
     answer: str | None = None
     answer_tokens: int | None = None
+    contexts: list[str] | None = None  # texts that a service says it used
     fallbacks: Counter[str] = field(default_factory=Counter[str])
 
 

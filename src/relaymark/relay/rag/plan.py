@@ -49,6 +49,7 @@ class ServiceSpec(msgspec.Struct, kw_only=True, frozen=True):
     path: str
     body: Any  # JSON; the text "${question}" anywhere in it becomes the question
     answer: str  # path into the reply, such as $.answer or $.choices[0].message.content
+    contexts: str = ""  # path to the texts it used, if it tells
     urls: str = ""  # path to the pages it used, if it tells: $.contexts[*].url
 
 

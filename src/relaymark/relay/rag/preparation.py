@@ -99,7 +99,9 @@ def _rag_plan(bench: RagAsk, count: int) -> RagPlan:
     )
     if service is not None:
         path = bench.endpoint.path or "/"
-        spec = ServiceSpec(path=path, body=service.body, answer=service.answer, urls=service.urls)
+        spec = ServiceSpec(
+            path=path, body=service.body, answer=service.answer, urls=service.urls, contexts=service.contexts
+        )
         return RagPlan(questions=count, rules=rules, service=spec)
     retrieval = bench.retrieval
     server = ServerSpec(

@@ -130,6 +130,7 @@ class QuestionTasks:
             gold_urls=question.gold_urls,
             kept_urls=[passage.url for passage in progress.kept] if self._service is None else urls,
             retrieved_urls=urls,
+            contexts=progress.contexts and [context.redactor.text(text) for text in progress.contexts],
             iterations=progress.rounds or None,
             llm_calls=calls,
             answer_tokens=progress.answer_tokens,
