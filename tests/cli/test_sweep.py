@@ -110,14 +110,15 @@ def test_a_sweep_is_taken_up_where_it_was(
 ) -> None:
     server = paced_server(ttft=0.01, itl=0.002, tokens=8)
     options = ["--url", server.url, "--duration", "250ms", "--out", str(tmp_path), "--warmup", "0", "--all"]
-    assert main(["sweep", "chat", "--concurrency", "1,2", *options]) == 0
+    # On a busy machine a level may come out INVALID, which is told by 3 and is none of this test's business.
+    assert main(["sweep", "chat", "--concurrency", "1,2", *options]) in (0, 3)
     (folder,) = tmp_path.glob("*-sweep")
     sweep = read_sweep(folder)
     first, _ = sweep.runs
     sweep.runs, sweep.status = [first], "interrupted"
     write_sweep(folder, sweep)
     capsys.readouterr()
-    assert main(["sweep", "--resume", str(folder)]) == 0
+    assert main(["sweep", "--resume", str(folder)]) in (0, 3)
     again = read_sweep(folder)
     assert [run.level for run in again.runs] == [1, 2]
     assert again.runs[0] == first
