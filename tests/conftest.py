@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import time
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from relaymark.emulate import (
@@ -20,6 +24,35 @@ from relaymark.emulate import (
     start_llama,
     start_paced,
 )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nothing_is_left_behind() -> Iterator[None]:
+    """No process that a test started, or one of those did, lives on after the last test, however it was ended."""
+    mark = uuid.uuid4().hex
+    os.environ["RELAYMARK_TESTS"] = mark
+    yield
+    deadline = time.monotonic() + 20
+    while (left := _marked(mark)) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert not left
+
+
+def _marked(mark: str) -> list[str]:
+    found: list[str] = []
+    for process in psutil.process_iter():
+        try:
+            command = process.cmdline()
+            if process.environ().get("RELAYMARK_TESTS") == mark and process.pid != os.getpid():
+                # multiprocessing's own, which lives as long as this process
+                found += (
+                    []
+                    if process.ppid() == os.getpid() and "resource_tracker" in " ".join(command)
+                    else [f"{process.pid} {' '.join(command)} of {process.environ().get('PYTEST_CURRENT_TEST')}"]
+                )
+        except psutil.Error:
+            continue
+    return found
 
 
 @pytest.fixture

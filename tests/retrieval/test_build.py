@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
+import psutil
 import pytest
 from small_models import static_folder
 
@@ -101,8 +102,12 @@ def test_a_killed_build_goes_on_too_and_leaves_the_old_index_in_place(corpus: Pa
     deadline = time.monotonic() + 60
     while not list(work.glob("*.group")) and time.monotonic() < deadline:
         time.sleep(0.02)
+    helpers = psutil.Process(process.pid).children(recursive=True)
+    assert helpers
     os.kill(process.pid or 0, signal.SIGKILL)
     process.join()
+    _, left = psutil.wait_procs(helpers, timeout=30)
+    assert not left, "a killed build leaves its processes behind"
     assert open_published(place).manifest.corpus_set_sha256 == first.manifest.corpus_set_sha256
     again = build_index(spec(corpus, place))
     assert again.resumed >= GROUP

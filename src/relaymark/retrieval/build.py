@@ -14,9 +14,8 @@ import shutil
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,20 +23,19 @@ import msgspec
 import numpy as np
 
 from relaymark.errors import ConfigError
-from relaymark.retrieval.chunking import STRIDE, WINDOW, chunk
+from relaymark.retrieval.ahead import ParsedGroup, ParseSpec, decode_group, parse_ahead
+from relaymark.retrieval.chunking import STRIDE, WINDOW
 from relaymark.retrieval.embedding import open_embedder
 from relaymark.retrieval.index import Manifest, PassageWriter, check_place, new_index, publish
 from relaymark.retrieval.index.manifest import text_digest, text_set_sha256
 from relaymark.retrieval.index.published import INDEX_FILE
-from relaymark.retrieval.parsing import Corpus, Document, Parser, find_documents, open_parser
+from relaymark.retrieval.parsing import Corpus, find_documents, open_parser
 from relaymark.retrieval.peak import Peak
-from relaymark.retrieval.protocols import Embedder, Passage
+from relaymark.retrieval.protocols import Embedder
 from relaymark.retrieval.specs import EmbedderSpec, IndexSpec
 
 GROUP = 64
 """Documents that are parsed, embedded and written down together."""
-_AHEAD = 6
-"""Groups that may be parsed before they are embedded."""
 _MARK = "fingerprint"
 
 
@@ -90,18 +88,6 @@ class Built:
     work: list[Stage]
     index_bytes: int
     parse_processes: int
-
-
-class _ParsedGroup(msgspec.Struct, array_like=True):
-    """One group as it comes out of a parser process."""
-
-    number: int
-    passages: list[Passage]
-    documents: int
-    empty: int
-    failures: list[tuple[str, str]]
-    begun: int
-    ended: int
 
 
 @dataclass(slots=True)
@@ -176,69 +162,21 @@ def build_index(spec: BuildSpec, on_progress: Callable[[BuildProgress], None] | 
 # -- parsing -------------------------------------------------------------------------------------------------
 
 
-def _groups(spec: BuildSpec, corpus: Corpus, done: int, processes: int) -> Iterator[_ParsedGroup]:
+def _groups(spec: BuildSpec, corpus: Corpus, done: int, processes: int) -> Iterator[ParsedGroup]:
     """Every group in order: those that are done from the disk, the others from parser processes that run ahead."""
-    documents = corpus.documents
     work = Path(spec.index_folder).with_name(f".{Path(spec.index_folder).name}.building")
-    numbers = range((len(documents) + GROUP - 1) // GROUP)
+    numbers = range((len(corpus.documents) + GROUP - 1) // GROUP)
     for number in numbers[:done]:
         yield _read_group(work, number)
-    pending: deque[Future[bytes]] = deque()
-    # Spawned, not forked: the embedder's threads would not survive a fork.
-    with ProcessPoolExecutor(
-        processes, mp_context=get_context("spawn"), initializer=_begin_parsing, initargs=(msgspec.json.encode(spec),)
-    ) as pool:
-        for number in numbers[done:]:
-            some = documents[number * GROUP : (number + 1) * GROUP]
-            pending.append(pool.submit(_parse_group, number, msgspec.msgpack.encode(some)))
-            if len(pending) > _AHEAD:
-                yield _decode_group(pending.popleft().result())
-        while pending:
-            yield _decode_group(pending.popleft().result())
-
-
-_decode_group = msgspec.msgpack.Decoder(_ParsedGroup).decode
-_parsing: tuple[Parser, BuildSpec] | None = None
-
-
-def _begin_parsing(encoded: bytes) -> None:
-    global _parsing  # noqa: PLW0603 - a pool's workers have no other place for what they are given once
-    spec = msgspec.json.decode(encoded, type=BuildSpec)
-    _parsing = open_parser(spec.parser), spec
-
-
-def _parse_group(number: int, encoded: bytes) -> bytes:
-    if _parsing is None:
-        raise RuntimeError("the parser was not opened")
-    parse, spec = _parsing
-    begun = time.monotonic_ns()
-    passages: list[Passage] = []
-    failures: list[tuple[str, str]] = []
-    empty = 0
-    documents = msgspec.msgpack.decode(encoded, type=list[Document])
-    for document in documents:
-        try:
-            parsed = parse(document)
-        except (OSError, ValueError, RecursionError) as error:
-            why = "not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error) or type(error).__name__
-            failures.append((document.source, why[:200]))
-            continue
-        texts = chunk(parsed.text, spec.window, spec.stride)
-        if not texts:
-            empty += 1
-            if spec.name_empty:
-                texts = [f"Document: {Path(document.source).name}"]
-        passages += [
-            Passage(document.source, place, parsed.url, text, parsed.title) for place, text in enumerate(texts)
-        ]
-    group = _ParsedGroup(number, passages, len(documents), empty, failures, begun, time.monotonic_ns())
-    return msgspec.msgpack.encode(group)
+    parse = ParseSpec(spec.parser, spec.window, spec.stride, spec.name_empty)
+    rest = ((number, corpus.documents[number * GROUP : (number + 1) * GROUP]) for number in numbers[done:])
+    yield from parse_ahead(parse, rest, processes)
 
 
 # -- embedding -----------------------------------------------------------------------------------------------
 
 
-def _embed(work: Path, group: _ParsedGroup, embedder: Embedder) -> Stage:
+def _embed(work: Path, group: ParsedGroup, embedder: Embedder) -> Stage:
     """Embeds a group and writes it down with its vectors; the rename makes it done."""
     begun = time.monotonic_ns()
     vectors = embedder.embed_passages([passage.text for passage in group.passages])
@@ -252,11 +190,11 @@ def _embed(work: Path, group: _ParsedGroup, embedder: Embedder) -> Stage:
     return Stage("embed", begun, ended, len(group.passages))
 
 
-def _read_group(work: Path, number: int) -> _ParsedGroup:
-    return _decode_group((work / f"{number:07d}.group").read_bytes())
+def _read_group(work: Path, number: int) -> ParsedGroup:
+    return decode_group((work / f"{number:07d}.group").read_bytes())
 
 
-def _count(counts: _Counts, progress: BuildProgress, group: _ParsedGroup, *, resumed: bool) -> None:
+def _count(counts: _Counts, progress: BuildProgress, group: ParsedGroup, *, resumed: bool) -> None:
     counts.documents += group.documents
     counts.failed += len(group.failures)
     counts.empty += group.empty
@@ -287,13 +225,13 @@ class _Adding:
         self._pending: deque[Future[None]] = deque()
         self.stages: list[Stage] = []
 
-    def add(self, group: _ParsedGroup) -> None:
+    def add(self, group: ParsedGroup) -> None:
         """Takes a group that is embedded; waits where two are waiting already."""
         self._pending.append(self._thread.submit(self._add, group))
         while len(self._pending) > 2:
             self._pending.popleft().result()
 
-    def _add(self, group: _ParsedGroup) -> None:
+    def _add(self, group: ParsedGroup) -> None:
         begun = time.monotonic_ns()
         path = self._work / f"{group.number:07d}.vectors"
         self._index.add(np.fromfile(path, np.float32).reshape(-1, self._embedder.dimension))
