@@ -15,8 +15,9 @@ from random import Random
 from typing import Any
 
 import pytest
+from bfcl_data import importable
 
-from relaymark.data.fetching import fetch_bfcl, unpack
+from relaymark.data.fetching import unpack
 from relaymark.emulate import ScriptedConfig, start_scripted
 from relaymark.errors import ConfigError
 from relaymark.score.bfcl import ModelCall, check_calls, load_samples
@@ -33,7 +34,7 @@ Oracle = Callable[[Sample, list[ModelCall]], bool]
 @pytest.fixture(scope="session")
 def data() -> Path:
     """The files, from the registry or the cache."""
-    return fetch_bfcl()
+    return importable()
 
 
 @pytest.fixture(scope="session")
@@ -52,7 +53,6 @@ def oracle(data: Path) -> Oracle:
     stub = types.ModuleType("bfcl_eval.constants.model_config")
     stub.MODEL_CONFIG_MAPPING = Any_()  # pyright: ignore[reportAttributeAccessIssue]
     sys.modules["bfcl_eval.constants.model_config"] = stub
-    sys.path.insert(0, str(data))
     from bfcl_eval.constants.enums import Language  # pyright: ignore
     from bfcl_eval.eval_checker.ast_eval.ast_checker import ast_checker  # pyright: ignore
 

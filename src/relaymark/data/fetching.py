@@ -13,6 +13,8 @@ from tempfile import TemporaryDirectory
 from relaymark.errors import ConfigError
 
 BFCL = "bfcl-eval==2026.3.23"
+MPMATH = "mpmath==1.3.0"
+"""What BFCL's simulated mathematics stands on (multi turn)."""
 _MOST_BYTES = 200 << 20  # unpacked
 _SECONDS = 300
 
@@ -27,15 +29,21 @@ def bfcl_folder() -> Path:
     return cache_folder() / BFCL.replace("==", "-")
 
 
+def mpmath_folder() -> Path:
+    """Where mpmath is put, fetched or not."""
+    return cache_folder() / MPMATH.replace("==", "-")
+
+
 def fetch_bfcl() -> Path:
-    """Fetches BFCL v4 (2 MB) unless it is there; its folder.
+    """Fetches BFCL v4 (2 MB) and mpmath (0.5 MB) unless they are there; BFCL's folder.
 
     Raises:
         ConfigError: pip is not there, or could not download it.
     """
     folder = bfcl_folder()
-    if not folder.is_dir():
-        fetch_wheel(BFCL, folder)
+    for requirement, place in ((BFCL, folder), (MPMATH, mpmath_folder())):
+        if not place.is_dir():
+            fetch_wheel(requirement, place)
     return folder
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from relaymark.report.bfcl import bfcl_rows, bfcl_title
+from relaymark.report.bfcl import bfcl_rows, bfcl_title, multi_turn_rows, multi_turn_title
 from relaymark.report.findings import Mark
 from relaymark.score import Score
 from relaymark.score.bfcl import BfclScore
+from relaymark.score.bfcl.multi_turn import MultiTurnScore
 from relaymark.score.retrieval import Prf
 from relaymark.score.turns import TurnScore
 
 Row = tuple[Mark, str, str]
-Scored = Score | TurnScore | BfclScore
+Scored = Score | TurnScore | BfclScore | MultiTurnScore
 """Everything that lies scored in a run's folder."""
 
 
@@ -18,6 +19,8 @@ def score_title(score: Scored) -> str:
     """What was scored by whom, and whether it counts."""
     if isinstance(score, BfclScore):
         return bfcl_title(score)
+    if isinstance(score, MultiTurnScore):
+        return multi_turn_title(score)
     if isinstance(score, TurnScore):
         return "Score of the turns (inline IoU: programs called, against the recorded ones)"
     return f"{'Score' if score.valid else 'Score: INVALID'} (judged by {score.judge.name})"
@@ -27,6 +30,8 @@ def score_rows(score: Scored) -> list[Row]:
     """What came out, a row each: mark, topic, sentence."""
     if isinstance(score, BfclScore):
         return bfcl_rows(score)
+    if isinstance(score, MultiTurnScore):
+        return multi_turn_rows(score)
     if isinstance(score, TurnScore):
         return _turn_rows(score)
     tasks = score.tasks

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import msgspec
 
+from relaymark.score.bfcl.multi_turn.scoring import SCORE_FILE as MULTI_TURN_FILE
+from relaymark.score.bfcl.multi_turn.scoring import MultiTurnScore
 from relaymark.score.bfcl.scoring import SCORE_FILE as BFCL_FILE
 from relaymark.score.bfcl.scoring import BfclScore
 from relaymark.score.retrieval import RetrievalScore
@@ -81,13 +83,15 @@ class Score(msgspec.Struct, kw_only=True):
     notes: list[str] = []
 
 
-def read_scores(folder: Path) -> list[Score | TurnScore | BfclScore]:
+def read_scores(folder: Path) -> list[Score | TurnScore | BfclScore | MultiTurnScore]:
     """Everything that was scored in a run's folder: its answers or turns, and function calling."""
-    found: list[Score | TurnScore | BfclScore] = []
+    found: list[Score | TurnScore | BfclScore | MultiTurnScore] = []
     score = read_score(folder)
     found += [] if score is None else [score]
     with contextlib.suppress(OSError, msgspec.MsgspecError):
         found.append(msgspec.json.decode((folder / BFCL_FILE).read_bytes(), type=BfclScore))
+    with contextlib.suppress(OSError, msgspec.MsgspecError):
+        found.append(msgspec.json.decode((folder / MULTI_TURN_FILE).read_bytes(), type=MultiTurnScore))
     return found
 
 

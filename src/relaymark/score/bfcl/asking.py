@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +16,7 @@ from relaymark.score.bfcl.loading import Sample, ids_sha256, load_samples
 from relaymark.score.bfcl.scoring import SCORE_FILE, BfclScore, apply_gate, score_of
 from relaymark.score.bfcl.selection import BY_NAME
 from relaymark.score.bfcl.tools import tools_of
+from relaymark.score.bfcl.writing import write_json
 from relaymark.score.calling import Caller, CallerSettings
 from relaymark.score.interval import wilson
 from relaymark.trace.turns import SaidCall
@@ -88,7 +88,7 @@ def run_bfcl(
         score.notes.append("Java and JavaScript parameters were asked for as strings: this is not what the gate is on")
     else:
         apply_gate(score)
-    _write(folder / SCORE_FILE, score)
+    write_json(folder / SCORE_FILE, score)
     return score
 
 
@@ -144,9 +144,3 @@ def _kept(path: Path, asked: str) -> dict[str, BfclAnswer]:
         if answer.asked == asked and _good(answer.outcome):
             kept[answer.id] = answer
     return kept
-
-
-def _write(path: Path, score: BfclScore) -> None:
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
-    fresh.write_bytes(msgspec.json.format(msgspec.json.encode(score), indent=1) + b"\n")
-    fresh.replace(path)

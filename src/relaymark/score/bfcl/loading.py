@@ -34,7 +34,7 @@ def load_samples(place: Path) -> list[Sample]:
     folder = _folder(place)
     found: list[Sample] = []
     for subset in SUBSETS:
-        rows = _rows(folder / subset.file)
+        rows = read_rows(folder / subset.file)
         truths = _truths(folder / "possible_answer" / subset.file) if subset.answers else {}
         for row in islice(rows, subset.taken(len(rows))):
             found.append(_sample(row, subset, truths, folder / subset.file))
@@ -59,7 +59,12 @@ def _folder(place: Path) -> Path:
     raise ConfigError("there are no files of BFCL v4 here", where=str(place), mend=_MEND)
 
 
-def _rows(path: Path) -> list[dict[str, Any]]:
+def read_rows(path: Path, key: str = "id") -> list[dict[str, Any]]:
+    """The JSON lines of a file; each must have a text under ``key``.
+
+    Raises:
+        ConfigError: It can't be read, or has another line.
+    """
     try:
         lines = path.read_bytes().splitlines()
     except OSError as error:
@@ -71,14 +76,14 @@ def _rows(path: Path) -> list[dict[str, Any]]:
                 row: Any = msgspec.json.decode(line)
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
                 raise ConfigError(f"the line is no JSON: {error}", where=f"{path}:{number}") from None
-            if not isinstance(row, dict) or not isinstance(cast("dict[str, Any]", row).get("id"), str):
-                raise ConfigError("the line is no row of BFCL: it has no id", where=f"{path}:{number}")
+            if not isinstance(row, dict) or not isinstance(cast("dict[str, Any]", row).get(key), str):
+                raise ConfigError(f"the line is no row of BFCL: it has no {key}", where=f"{path}:{number}")
             rows.append(cast("dict[str, Any]", row))
     return rows
 
 
 def _truths(path: Path) -> dict[str, Any]:
-    return {row["id"]: row.get("ground_truth") for row in _rows(path)}
+    return {row["id"]: row.get("ground_truth") for row in read_rows(path)}
 
 
 def _sample(row: dict[str, Any], subset: Subset, truths: dict[str, Any], path: Path) -> Sample:
